@@ -1,9 +1,11 @@
 /**
- * Many apps in one server: what they cost while nobody uses them, what the first request to one of
- * them costs, and what is left when they are idle again. A server with one app is the floor.
+ * Benchmark of many apps in one server: memory and open files while the apps are unused, the time
+ * of the first request to an app, and what remains when the apps are idle again. The baseline is a
+ * server with one app.
  *
- * The apps are made through the management API; then a process of its own is measured from outside.
- * `--apps N` and `--used N` change the run. Memory and descriptors are told where /proc is.
+ * It creates the apps through the management API and measures a server process from outside.
+ * `--apps N` and `--used N` change the size of the run. Memory and open files are measured only
+ * where /proc exists.
  */
 
 import { spawn } from "node:child_process";

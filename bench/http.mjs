@@ -1,10 +1,10 @@
 /**
- * The data API over HTTP beside its floors, in one run: reads beside a bare `node:http` server that
- * parses and answers JSON of the same size, durable upserts beside raw LMDB and beside PostgreSQL.
+ * Benchmark of the data API over HTTP. It compares reads with a bare `node:http` server that parses
+ * and sends JSON of the same size, and durable upserts with raw LMDB and with PostgreSQL.
  *
- * All are processes of their own, and so is the load. Rounds alternate and medians are compared,
- * because other work on the machine comes and goes. `--seconds N`, `--rounds N`, `--connections N`
- * and `--only reads` or `--only writes` change the run.
+ * Each server and the load generator are separate processes. Rounds of the contestants alternate,
+ * and medians are compared, because the load of the machine varies. `--seconds N`, `--rounds N`,
+ * `--connections N`, `--only reads` and `--only writes` change the run.
  */
 
 import { fork } from "node:child_process";

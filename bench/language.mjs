@@ -1,20 +1,20 @@
 /**
- * The language beside others, in one run: twelve kinds of statements on documents on disk, by ours in
- * process, by the reference SDK, by SQLite with JSON, and by raw LMDB doing the least work that could
- * answer each.
+ * Benchmark of the query language: twelve kinds of statements on documents on disk. It compares Big
+ * Peer in process, the reference SDK, SQLite with JSON, and raw LMDB with the least work that can
+ * answer each statement.
  *
- * Each contestant has its own process. A round is a fresh folder for each, in which all do one
- * operation after the other, in turns whose order changes from round to round. Every answer is judged;
- * one that is wrong has no time.
+ * Each contestant is a process of its own. In a round, each contestant runs all operations on a new
+ * folder; the order of the contestants changes from round to round. Every answer is checked, and a
+ * wrong answer has no time.
  *
- *   --rounds N       5 unless told
- *   --documents N    50000
- *   --seconds N      1, how long short operations are repeated in a round
- *   --only a,b       these operations only, and what they stand on
- *   --without a,b    without these contestants: ditto, sqlite, lmdb
- *   --cpu            also what each takes of a processor, in all threads: steadier on a busy machine
- *   --quick          3 rounds of 0.5 seconds, ours and raw LMDB
- *   --large          ours alone: 3 rounds of 50,000 documents, then one of 1,000,000
+ *   --rounds N       rounds (default 5)
+ *   --documents N    documents (default 50000)
+ *   --seconds N      how long a round repeats short operations (default 1)
+ *   --only a,b       only these operations, and those that they depend on
+ *   --without a,b    leave out contestants: ditto, sqlite, lmdb
+ *   --cpu            also measure the processor time of all threads, steadier on a busy machine
+ *   --quick          3 rounds of 0.5 seconds, Big Peer and raw LMDB only
+ *   --large          Big Peer only: 3 rounds of 50,000 documents, then one of 1,000,000
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

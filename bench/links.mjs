@@ -1,13 +1,16 @@
 /**
- * A link between two Big Peers, in one direction: how fast an empty one gets all documents of another,
- * and what memory both take meanwhile. Beside it the same documents are loaded in the same run: over
- * HTTP into the source, before, as they were made; afterwards over HTTP into a third server in the order
- * of their ids, in which a link brings them; and in the same order into a store without a server.
+ * Benchmark of a link between two Big Peers in one direction: how fast an empty server receives all
+ * documents of another one, and how much memory both use.
  *
- * Every server is a process of its own, and so is whoever loads. The time of a link is taken from the
- * call that makes it until the target says that it has all; then documents are counted and looked at.
+ * The same run also loads the documents in three other ways: over HTTP into the source, in random
+ * order; over HTTP into a third server, in the order of ids, which is the order of a link; and in
+ * the order of ids into a store without a server.
  *
- *   --documents N    1000000 unless told
+ * Each server and each loader is a process of its own. The time of a link runs from the call that
+ * creates it until the target reports that it has everything. Then the documents are counted and
+ * checked.
+ *
+ *   --documents N    documents (default 1000000)
  */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";

@@ -1,12 +1,12 @@
 /**
- * What live queries add to a commit: durable upserts of single documents on LMDB, with nobody who
- * follows, with 10 queries and with 10,000 that each ask for one owner.
+ * Benchmark of live queries: the cost of durable upserts on LMDB without queries, with 10 queries
+ * and with 10,000 queries that each select one owner.
  *
- * Every document has an owner of its own, and upserts go over all documents alike. So with 10,000
- * queries each commit has to do with one of them, and with 10 hardly any: what is compared is the
- * whole cost, finding, evaluating and telling. Rounds of all stores alternate and medians are compared,
- * because other work on the machine comes and goes. `--queries N`, `--seconds N` and `--rounds N`
- * change the size of the run.
+ * Every document has its own owner, and the upserts go over all documents evenly. With 10,000
+ * queries each commit changes the result of one, and with 10 queries of hardly any. The comparison
+ * therefore covers the whole cost: to find, evaluate and notify the query. Rounds of all stores
+ * alternate, and medians are compared, because the load of the machine varies. `--queries N`,
+ * `--seconds N` and `--rounds N` change the size of the run.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,9 +1,9 @@
 /**
- * What a statement costs before it touches data: parsed and planned for the first time, and again
- * from the cache.
+ * Benchmark of statement preparation: the time before a statement reads data, for a new statement
+ * and for one in the cache.
  *
- * The floor of a repeated statement is the read itself: a snapshot, a lookup that finds nothing, the
- * end of the snapshot.
+ * The floor of a repeated statement is the read itself: open a snapshot, look up a document that
+ * does not exist, close the snapshot.
  */
 import { MemoryKeyValue, StatementRunner, Store } from "@bigpeer/engine";
 import { nodePlatform } from "@bigpeer/node";

@@ -1,9 +1,9 @@
 /**
- * Runs measurements: `npm run bench` for all of them, `npm run bench -- store` for one. What begins
- * with `--` after the names is for the measurements, which read it themselves.
+ * Runs benchmarks: `npm run bench` runs all of them, and `npm run bench -- store` runs one. Options
+ * after the names go to the benchmarks, which parse them.
  *
- * A measurement is a file in this folder that imports the built packages by name, and prints what it
- * measured as it runs. Numbers are compared by people, not by a threshold: machines differ.
+ * A benchmark is a file in this folder that imports the built packages by name and prints its
+ * results. There are no thresholds, because machines differ: people compare the figures.
  */
 import { readdirSync } from "node:fs";
 

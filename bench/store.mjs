@@ -1,11 +1,11 @@
 /**
- * The store beside raw LMDB, in one run: durable commits with 1 and 64 writers, point reads, a full
- * scan with decoding, bytes on disk.
+ * Benchmark of the store against raw LMDB: durable commits with 1 and 64 writers, point reads, a
+ * full scan with decoding, and bytes on disk.
  *
- * The floor is the lmdb package alone with the same settings, doing the very puts and gets that the
- * store does (documents, metadata, change index and log), in its own msgpack encoding with shared
- * structures. Rounds of both alternate and medians are compared, because other work on the machine
- * comes and goes. `--documents N`, `--seconds N` and `--rounds N` change the size of the run.
+ * The floor is the lmdb package alone with the same settings. It makes exactly the puts and gets of
+ * the store (documents, metadata, change index and log), in its own msgpack encoding with shared
+ * structures. Rounds of both alternate, and medians are compared, because the load of the machine
+ * varies. `--documents N`, `--seconds N` and `--rounds N` change the size of the run.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,15 +1,15 @@
 /**
- * Sync beside others, in one run: the first download, one write to many who follow, memory of idle
- * connections, the cost of a commit with many who follow something else, and the way from a write to
- * a subscriber. Beside it a floor of the bare `ws` package, and rivals from npm.
+ * Benchmark of sync: the first download, one write to many subscribers, memory of idle connections,
+ * the cost of a commit with many other subscribers, and the latency from a write to a subscriber.
+ * It compares Big Peer with a floor on the bare `ws` package and with other products from npm.
  *
- * Every server and every kind of client is a process of its own. Rounds alternate and medians are
- * compared, because other work on the machine comes and goes.
+ * Each server and each kind of client is a process of its own. Rounds alternate, and medians are
+ * compared, because the load of the machine varies.
  *
  *   --only a,b       some of download, fan-out, idle, commits, latency
- *   --without a,b    without some of triplit, pouchdb, hocuspocus
- *   --quick          a short run with small numbers, to see that all works
- *   --documents N    of the first download, 100000 unless told; rivals get a tenth
+ *   --without a,b    leave out some of triplit, pouchdb, hocuspocus
+ *   --quick          a short run with small numbers, to check that everything works
+ *   --documents N    documents of the first download (default 100000); other products get a tenth
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

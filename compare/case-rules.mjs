@@ -1,6 +1,6 @@
 /**
- * Rules of cases: every clause of SELECT, every mutation, indexes, settings, plans, and statements that
- * are not right. A case is a list of statements; those from `compared` on are compared.
+ * Grammar rules of cases: every clause of SELECT, every mutation, indexes, settings, plans, and
+ * invalid statements. A case is a list of statements; those from `compared` on are compared.
  */
 import { rule } from "./expression-rules.mjs";
 

@@ -1,8 +1,8 @@
 /**
- * Where we differ from the reference engine on purpose. Each difference has a reason, which stands in
- * docs/query-language.md as well, and a test of one statement and its two outcomes: the construct must be there,
- * and the outcomes must differ in the way that the reason says. A construct alone is not enough, or it would
- * hide other differences beside it.
+ * Intended differences from the reference engine. Each has a reason, which docs/query-language.md
+ * also states, and a test of one statement and its two outcomes. The test requires the construct,
+ * and a difference of the kind that the reason describes. The construct alone is not enough,
+ * because it would hide other differences beside it.
  */
 import { textOf } from "./outcome.mjs";
 

@@ -1,5 +1,6 @@
 /**
- * The documents that statements are about: fields of every type, absent ones, and some of the wrong type.
+ * Documents that the statements query: fields of every type, absent fields, and some of the wrong
+ * type.
  */
 export const DOCUMENTS = [
   {

@@ -1,5 +1,6 @@
 /**
- * Rules of expressions: each makes an expression of its kind as text, with operands of the generator.
+ * Grammar rules of expressions: each generates an expression of its kind as text, with operands of
+ * the generator.
  */
 import { VOLATILE } from "./functions.mjs";
 

@@ -1,7 +1,7 @@
 /**
- * Every function, with the kinds of its arguments: most calls are then about what the function does,
- * and one argument in some calls is of any kind. `?` marks an argument that may be left out, `*` one that
- * may come again.
+ * Every function with the kinds of its arguments, so that most calls have valid arguments. Some
+ * calls have one argument of any kind. `?` marks an optional argument, `*` one that may be
+ * repeated.
  */
 const UNITS = ["'year'", "'month'", "'day'", "'hour'", "'minute'", "'second'", "'ms'", "'week'"];
 const FORMATS = ["'YYYY-MM-DD'", "'%d/%m/%Y %H:%M'", "''", "'hh:mm:ss.sss'", "'TZD'", "'%j %U'"];

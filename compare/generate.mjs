@@ -1,11 +1,12 @@
 /**
- * Generates cases over the whole language: expressions of every kind and function, every clause of
- * SELECT, every mutation, indexes, settings and plans. A case is a list of statements with what is to be
- * compared of the last ones; it names the rule that made it.
+ * Generator of cases over the whole language: expressions of every kind and function, every clause
+ * of SELECT, every mutation, indexes, settings and plans. A case is a list of statements, of which
+ * the last ones are compared. It names the rule that generated it.
  *
- * Most operands have the type that their place asks for, some have any: the corners are where types,
- * null and MISSING meet. What only our language has (UNION, queries in expressions, UNNEST, some
- * functions) is made too, seldom: it shows as a listed difference.
+ * Most operands have the type that their place expects, and some have any type, because most
+ * differences are between types, null and MISSING. Features that the reference engine does not have
+ * (UNION, queries in expressions, UNNEST, some functions) are rare. They appear as listed
+ * differences.
  */
 import { CASES } from "./case-rules.mjs";
 import { ARGUMENTS, MUTABLE } from "./documents.mjs";

@@ -1,5 +1,5 @@
 /**
- * The options of a comparison.
+ * Command-line options of `npm run compare`.
  */
 import { parseArgs } from "node:util";
 

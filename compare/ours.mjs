@@ -1,5 +1,5 @@
 /**
- * Our engine as an executor of cases: statements in this process, on a store in a folder of its own.
+ * Executor of cases on Big Peer: runs statements in this process, on a store in a temporary folder.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

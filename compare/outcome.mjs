@@ -1,7 +1,7 @@
 /**
- * When two outcomes are the same: the same rows, in order where the statement says so, the same ids; or
- * both are refused. Integers and floats of one value are the same; digits of floats beyond the twelfth
- * are the mathematics library's.
+ * Equality of two outcomes. They are equal if both have the same ids and rows, in order where the
+ * statement sets one, or if both are errors. Integers and floats with the same value are equal.
+ * Digits of floats after the twelfth depend on the mathematics library and are ignored.
  */
 const DIGITS = 12;
 

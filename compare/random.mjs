@@ -1,5 +1,5 @@
 /**
- * A seeded source of chance, so that a run can be made again by its seed.
+ * Seeded random numbers, so that a run can be repeated by its seed.
  */
 export class Random {
   #state;

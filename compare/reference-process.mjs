@@ -1,7 +1,7 @@
 /**
- * The reference engine in a process of its own: each message is a list of statements, the answer a list
- * of what came of them. Nothing but its public interface is used: `store.execute`, the values of the
- * items, the ids and the codes of errors.
+ * Process of the reference engine. Each message is a list of statements, and the answer is a list
+ * of their outcomes. It uses only the public API: `store.execute`, the values of the items, the ids
+ * and the error codes.
  */
 import { createRequire } from "node:module";
 

@@ -1,6 +1,7 @@
 /**
- * The reference engine as an executor of cases: a process of its own, which is started again when it
- * ends or does not answer. The package is fetched by npm into the user's cache, outside of this project.
+ * Executor of cases on the reference engine, in a process of its own. It starts a new process when
+ * the old one ends or does not answer. npm installs the package in the user's cache, outside this
+ * project.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

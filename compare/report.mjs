@@ -1,5 +1,6 @@
 /**
- * What a run found: how much agrees, what differs as listed, and what differs otherwise, by class.
+ * Report of a run: the share that agrees, the listed differences, and the other differences by
+ * class.
  */
 const EXAMPLES_MAX = 3;
 

@@ -1,6 +1,6 @@
 /**
- * Compares our language with the reference engine on generated statements: `npm run compare`. Ends with a
- * failure when less agrees, or more is listed, than the language promises.
+ * Compares the query language with the reference engine on generated statements: `npm run compare`.
+ * The run fails if too few statements agree, or too many have listed differences.
  */
 import { findDifference } from "./differences.mjs";
 import { DOCUMENTS } from "./documents.mjs";

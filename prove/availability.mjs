@@ -1,10 +1,12 @@
 /**
- * Whether any request stops the server. Each attack runs alone against a fresh server with a store of
- * 50,000 documents, from a process of its own. Meanwhile `/health/live` is probed 200 times, another
- * app goes on writing, syncing and uploading, and the memory of the server is watched. At the end the
- * server must read and write, and have all that it acknowledged, also after it was killed.
+ * Proof that no request stops the server. Each attack runs alone, from a process of its own,
+ * against a new server with a store of 50,000 documents. During the attack, `/health/live` is
+ * probed 200 times, another app keeps writing, syncing and uploading, and the memory of the server
+ * is measured. At the end the server must read and write. It must also have every acknowledged
+ * write, even after it was killed.
  *
- * It needs Linux: memory and processor time are read from /proc, honest clients come from 127.0.0.2.
+ * The proof needs Linux: it reads memory and processor time from /proc, and honest clients use the
+ * address 127.0.0.2.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

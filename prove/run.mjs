@@ -1,7 +1,8 @@
 /**
- * Runs a proof: `npm run prove -- availability`. A proof starts the real server, does to it what its
- * documents say it withstands, and exits with 1 when something does not hold. Proofs take minutes and
- * need a quiet machine, so they are not part of the tests. Each reads its own options.
+ * Runs a proof: `npm run prove -- availability`. A proof starts the real server, attacks it in the
+ * ways that the documentation says it withstands, and exits with 1 if a guarantee does not hold.
+ * Proofs take minutes and need a quiet machine, so they are not part of the tests. Each proof
+ * parses its own options.
  */
 import { readdirSync } from "node:fs";
 

@@ -1,5 +1,5 @@
 /**
- * The documents that are measured: cars, about 220 bytes of JSON each, with ids in random order.
+ * Documents of the benchmarks: cars of about 220 bytes of JSON, with ids in random order.
  */
 import { createHash } from "node:crypto";
 

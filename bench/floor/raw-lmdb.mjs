@@ -1,6 +1,6 @@
 /**
- * The floor of everything that writes: the lmdb package alone, with the settings of our store and its
- * own msgpack encoding with shared structures, doing the very puts that our store does.
+ * Floor of all benchmarks that write: the lmdb package alone, with the settings of the store and
+ * its own msgpack encoding with shared structures. It makes exactly the puts that the store makes.
  */
 import { open } from "lmdb";
 

@@ -1,7 +1,6 @@
 /**
- * The floor of an answer over HTTP: `node:http` alone. It reads the body, parses it, and answers with
- * JSON of the size that our server would answer with; what that is stands in its first argument, by
- * path.
+ * Floor of HTTP answers: `node:http` alone. The server reads the body, parses it and answers with
+ * JSON of the same size as Big Peer. Its first argument has the answer for each path.
  */
 import { createServer } from "node:http";
 

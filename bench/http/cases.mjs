@@ -1,5 +1,5 @@
 /**
- * What is asked over HTTP: for each case a path and the body of its request number `i`.
+ * Requests of the HTTP benchmark: for each case a path and the body of request number `i`.
  */
 import { fieldsOf, idOf } from "../floor/cars.mjs";
 

@@ -1,11 +1,11 @@
 /**
- * The load: connections that are kept open, one request in flight on each, the next one as soon as the
- * answer is there. A process of its own.
+ * HTTP load generator, a process of its own. It keeps connections open, with one request in flight
+ * on each, and sends the next request when the answer has arrived.
  *
- * It speaks just enough HTTP on plain sockets to be much cheaper than any server: requests are bytes
- * that were made before, of an answer it looks at the status and the size. Each message of its parent
- * is one round, answered with how many requests there were, how long it took, and the times that
- * answers took, in milliseconds.
+ * It implements just enough HTTP on plain sockets to cost much less than any server: requests are
+ * bytes that it prepared before, and of an answer it reads the status and the size. Each message of
+ * the parent process is one round. The reply has the number of requests, the duration, and the
+ * latencies in milliseconds.
  */
 import { connect } from "node:net";
 import { CASES } from "./cases.mjs";

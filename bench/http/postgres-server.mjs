@@ -1,10 +1,11 @@
 /**
- * What one would write instead: a bare `node:http` server that keeps documents in PostgreSQL through
- * node-postgres. It answers the upserts of `POST /api/v4/store/write` when they are durable, with a
- * connection for each that is under way, and knows nobody.
+ * Alternative to Big Peer for comparison: a bare `node:http` server that stores documents in
+ * PostgreSQL through node-postgres. It answers the upserts of `POST /api/v4/store/write` when they
+ * are durable, with one database connection for each upsert in flight. It does not authenticate
+ * callers.
  *
- * Arguments: the package.json beside which `pg` is found, the folder of PostgreSQL's socket, and how
- * many connections there are.
+ * Arguments: the package.json beside which `pg` is installed, the folder of PostgreSQL's socket,
+ * and the number of connections.
  */
 import { createServer } from "node:http";
 import { createRequire } from "node:module";

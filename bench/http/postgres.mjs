@@ -1,7 +1,7 @@
 /**
- * PostgreSQL for comparison, where it is installed: a cluster of its own in a folder that is deleted
- * afterwards, on a socket in that folder, as an unprivileged user; the load is pgbench, which comes
- * with it.
+ * PostgreSQL for comparison, if it is installed. It runs as an unprivileged user, on a temporary
+ * cluster with a socket in the same folder. The load generator is pgbench, which comes with
+ * PostgreSQL.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,10 +1,11 @@
 /**
- * The floor of durable upserts: raw LMDB in a process of its own, without HTTP. Each message of its
- * parent is one round, of one of two kinds.
+ * Floor of durable upserts: raw LMDB in a process of its own, without HTTP. Each message of the
+ * parent process is one round of one of two kinds.
  *
- * `puts`: what the same upserts make our store write (document, metadata, change index, log), recorded
- * beforehand from a store in memory, one commit for as many as there are connections. `documents`: the
- * documents alone, a writer for each connection that waits for its own put; LMDB makes groups of them.
+ * `puts` writes the records that the same upserts write in the store (document, metadata, change
+ * index, log). They were recorded from a store in memory. One commit holds as many upserts as there
+ * are connections. `documents` writes the documents alone: one writer for each connection waits for
+ * its own put, and LMDB groups the puts.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

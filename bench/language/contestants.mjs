@@ -1,6 +1,6 @@
 /**
- * Who takes part: a process for each, started here, that does what it is asked and may die without
- * taking the others with it.
+ * Contestants of the language benchmark. Each runs in a process of its own, so that one can crash
+ * without ending the others.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -1,7 +1,7 @@
 /**
- * The reference SDK as its user has it: its npm package through its public interface, offline, with a
- * folder of its own and its settings as they come. Rows are decoded by asking each for its value. The
- * statements are the same as ours. How durable a write is when it is answered, it does not say.
+ * Contestant: the reference SDK, used offline through the public API of its npm package, with a
+ * folder of its own and default settings. Rows are decoded by reading the value of each. The
+ * statements are those of Big Peer. The SDK does not document how durable an answered write is.
  */
 import { createRequire } from "node:module";
 import { COLOR, TOP, YEAR } from "./documents.mjs";

@@ -1,10 +1,10 @@
 /**
- * The documents that all contestants hold, and what each question about them must answer: plain
- * loops over the same documents, so that an answer is judged by something that shares no code with
- * any contestant.
+ * Documents of the language benchmark and the expected answer to each question. The expected
+ * answers come from plain loops over the documents, which share no code with any contestant.
  *
- * About 290 bytes of JSON each, ten fields and an id of random order, as UUIDs are. `batch` has 50
- * documents for each value, `model` has 100 values, `price` is different in each document.
+ * A document has about 290 bytes of JSON: ten fields, and an id in random order like a UUID. Each
+ * value of `batch` occurs in 50 documents, `model` has 100 values, and `price` is different in each
+ * document.
  */
 import { createHash } from "node:crypto";
 

@@ -1,11 +1,10 @@
 /**
- * One contestant in a process of its own, one folder for each round. Each message of the parent is one
- * operation; the answer is how long it took and how many were done, or what was wrong with what it
- * answered.
+ * Process of one contestant, with a new folder for each round. Each message of the parent process
+ * is one operation. The reply has the duration and the count, or the error in the answer.
  *
- * Time is taken here, so that messages cost nothing; documents are made and answers are judged
- * outside of it, but for a look at the size of each answer. Operations that are short are repeated
- * until a phase is over, those that only read after some time to get warm, as a server is.
+ * This process takes the time, so that messages are not measured. It creates documents and checks
+ * answers outside the measured time, except for the size of each answer. It repeats short
+ * operations until a phase is over, and warms up operations that only read.
  */
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * The packages of the others that take part in the measurement of the language.
+ * Installs the npm packages of the other contestants of the language benchmark.
  */
 import { install } from "../rivals/install.mjs";
 

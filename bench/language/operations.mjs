@@ -1,6 +1,6 @@
 /**
- * The operations that are measured, in the order in which a round does them, and how many times faster
- * than the reference SDK each is wanted. Those from the index on need it.
+ * Operations of the language benchmark, in the order of a round, with the target ratio to the
+ * reference SDK. The operations after CREATE INDEX need the index.
  */
 
 /** Of raw LMDB doing the least work, for every operation. */

@@ -1,6 +1,6 @@
 /**
- * Ours, in process: statements on a store on LMDB, with its settings as a server has them. Writes are
- * answered when they are durable.
+ * Contestant: Big Peer in process. It runs statements on a store on LMDB with the settings of the
+ * server. A write is answered when it is durable.
  */
 
 import { setTimeout } from "node:timers/promises";

@@ -1,7 +1,7 @@
 /**
- * The floor: the lmdb package alone, with the settings of our store and its own msgpack encoding with
- * shared structures. Each operation is the least work that could answer it; what it does is said at
- * each. No statement, no metadata, no change log, nothing checked.
+ * Floor of the language benchmark: the lmdb package alone, with the settings of the store and its
+ * own msgpack encoding with shared structures. Each operation does the least work that can answer
+ * it, as its comment says. There are no statements, no metadata, no change log and no checks.
  */
 import { openRaw } from "../floor/raw-lmdb.mjs";
 import { COLOR, TOP, YEAR } from "./documents.mjs";

@@ -1,5 +1,6 @@
 /**
- * What was measured, as tables: each operation beside its contestants, ratios beside what is wanted.
+ * Prints the results of the language benchmark as tables: each operation with its contestants, and
+ * ratios with their targets.
  */
 import { FLOOR_GOAL, OPERATIONS } from "./operations.mjs";
 

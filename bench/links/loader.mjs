@@ -1,7 +1,7 @@
 /**
- * Loads documents with statements of 1,000 documents, some in flight, so that the next one is made
- * and sent while the last one is written: into a server over HTTP, or into a store of this process.
- * In the order in which they were made, or in that of their ids, which is easier for a store.
+ * Loads documents with INSERT statements of 1,000 documents each, several in flight: into a server
+ * over HTTP, or into a store in this process. The order is that of creation, or that of ids, which
+ * is easier for a store.
  */
 import { StatementRunner, Store } from "@bigpeer/engine";
 import { nodePlatform, openLmdb } from "@bigpeer/node";

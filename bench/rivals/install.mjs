@@ -1,6 +1,6 @@
 /**
- * The packages of others, fetched with npm when they are first wanted into a folder of the user's
- * cache, outside of this project: no dependency of it, in no lock file.
+ * Installs npm packages of other products on first use, in a folder of the user's cache. They are
+ * not dependencies of this project and are in no lock file.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

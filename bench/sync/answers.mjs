@@ -1,6 +1,6 @@
 /**
- * The other end of a process: answers what its parent asks, by one function for each kind of
- * question. What a function throws is the answer too. Ends with its parent.
+ * Child side of the messages between a benchmark and its processes: one function answers each kind
+ * of question. An error that a function throws is also an answer. The process ends with its parent.
  */
 
 const known = new Map();

@@ -1,10 +1,10 @@
 /**
- * The floor of a fan-out: a server of the `ws` package that knows nobody, keeps nothing and sends each
- * message to all connections, one after the other, as its documentation shows it. A write comes over
- * HTTP as to ours and is parsed; what is sent has the size of ours.
+ * Floor of a fan-out: a server on the `ws` package that has no authentication and no storage, and
+ * sends each message to all connections in turn, as the documentation of `ws` shows. It receives
+ * and parses writes over HTTP like Big Peer, and its messages have the same size.
  *
- * It is asked for documents as well: then it sends JSON that was made beforehand, in messages of
- * 256 KB, as fast as the connection takes it.
+ * For the download benchmark, it sends prepared JSON in messages of 256 KB, as fast as the
+ * connection accepts them.
  */
 import { createServer } from "node:http";
 import { createRequire } from "node:module";

@@ -1,10 +1,10 @@
 /**
- * What a commit costs with many peers of which each follows something else, beside few: 10,000
- * documents, each with a holder of its own, upserts over all of them alike. With 10,000 peers each
- * commit has to be sent to one of them, with 10 hardly any.
+ * Benchmark of a commit with many peers that each follow another document, against few peers. It
+ * has 10,000 documents, each with its own holder, and upserts over all of them evenly. With 10,000
+ * peers the server sends each commit to one of them, and with 10 peers to hardly any.
  *
- * Once in process, by the sync server of the engine with channels in memory, which is exact; and once
- * with a server process and real sockets, where so many may be opened.
+ * It runs once in process, on the sync server of the engine with channels in memory, which is
+ * exact. It also runs with a server process and real sockets, where the system allows so many.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Many raw clients in one process: they connect, say what their server wants to hear, and count the
- * writes that are brought to them. Their parent is told each time when all of them have the next one.
+ * Many raw clients in one process. They connect, subscribe, and count the writes that arrive. The
+ * parent process receives a message each time all clients have the next write.
  */
 import { answer, tell } from "./answers.mjs";
 import { RawClient } from "./raw-client.mjs";

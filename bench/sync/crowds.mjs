@@ -1,5 +1,5 @@
 /**
- * The processes with raw clients, as one crowd.
+ * Several processes of raw clients, used as one crowd.
  */
 import { start } from "./process.mjs";
 

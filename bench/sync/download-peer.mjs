@@ -1,6 +1,7 @@
 /**
- * A small peer of ours that follows all documents, in memory or in a folder: until its subscription
- * is ready, which means that all is applied, in a folder durably.
+ * Client of the download benchmark: a small peer that subscribes to all documents, in memory or in
+ * a folder. The time ends when the subscription is ready: all documents are applied, and durable if
+ * there is a folder.
  */
 import { openPeer } from "@bigpeer/peer";
 import { fieldsOf, idOf } from "../floor/cars.mjs";

@@ -1,6 +1,6 @@
 /**
- * A client of Triplit that follows all documents, in memory: until it says that its query is
- * fulfilled by the server.
+ * Client of the download benchmark: Triplit subscribes to all documents, in memory. The time ends
+ * when the client reports that the server has answered its query.
  */
 import { createRequire } from "node:module";
 import { fieldsOf, idOf } from "../floor/cars.mjs";

@@ -1,6 +1,6 @@
 /**
- * The floor of a download: takes messages of JSON, parses them and keeps the documents in a Map, or in
- * raw LMDB, one batch for each message, all of them durable at the end.
+ * Floor of a download: receives JSON messages, parses them and stores the documents in a Map, or in
+ * raw LMDB with one batch for each message, all durable at the end.
  */
 import { createRequire } from "node:module";
 import { openRaw, putGroup } from "../floor/raw-lmdb.mjs";

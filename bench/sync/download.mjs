@@ -1,11 +1,11 @@
 /**
- * The first download: one client that has nothing follows all documents of a collection, which has
- * been filled before. The time is taken from the moment at which it may connect until it knows that
- * it has all, in a fresh process for each round, as an app starts. What it has is counted and looked
- * at afterwards.
+ * Benchmark of the first download: an empty client subscribes to all documents of a collection that
+ * was filled before. Each round uses a new process, like the start of an app. The time runs from
+ * the moment at which the client may connect until it knows that it has everything. Afterwards its
+ * documents are counted and checked.
  *
- * The floor is JSON over the bare `ws` package, made beforehand, parsed by the client and put into a
- * Map, or in batches into raw LMDB.
+ * The floor is prepared JSON over the bare `ws` package, which the client parses and stores in a
+ * Map, or in batches in raw LMDB.
  */
 import { join } from "node:path";
 import { fieldsOf, idOf } from "../floor/cars.mjs";

@@ -1,10 +1,11 @@
 /**
- * One write to many who follow: how many deliveries a second, and what the server takes of a
- * processor for each. All are connected while rounds of all servers alternate.
+ * Benchmark of a fan-out: deliveries a second of one write to many subscribers, and the processor
+ * time of the server for each. All clients stay connected while the rounds of all servers
+ * alternate.
  *
- * A write is over when each client has it. One after the other, each waits for all of the one before;
- * in flight, several are on their way. A delivery is one write at one client: a server may bring
- * several in one message.
+ * A write is complete when each client has it. In the sequential case, each write waits for the one
+ * before; otherwise several are in flight. A delivery is one write at one client. A server may put
+ * several writes into one message.
  */
 import { join } from "node:path";
 import { Crowds } from "./crowds.mjs";

@@ -1,7 +1,8 @@
 /**
- * Hocuspocus as its documentation starts it, without an extension that stores. A write is parsed as
- * for the others and set in a map of the one document that all follow, through a direct connection.
- * Idle connections are not ended: raw clients do not tell every 30 s that they are there.
+ * Hocuspocus as its documentation starts it, without a storage extension. It parses a write like
+ * the other servers and sets it in a map of the one document that all clients follow, through a
+ * direct connection. Its timeout for idle connections is off, because raw clients do not send a
+ * sign of life every 30 s.
  */
 import { createServer } from "node:http";
 import { createRequire } from "node:module";

@@ -1,7 +1,7 @@
 /**
- * Memory of idle connections: resident memory of a server with none, some and many of them, each
- * following one thing, after garbage was collected in it (memory.mjs says how). Before the first
- * figure some clients came and went, so that code and pools are there.
+ * Benchmark of idle connections: resident memory of a server with none, some and many of them, each
+ * with one subscription, after garbage collection (see memory.mjs). Some clients connect and leave
+ * before the first measurement, so that code and memory pools are loaded.
  */
 import { join } from "node:path";
 import { Crowds } from "./crowds.mjs";

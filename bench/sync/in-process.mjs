@@ -1,7 +1,7 @@
 /**
- * The sync server of the engine on a store on LMDB, without sockets: connections are channels in
- * memory, whose other end says what a peer says and counts what comes. Writes are upserts of single
- * documents, durable when they resolve.
+ * Sync server of the engine on a store on LMDB, without sockets. Connections are channels in
+ * memory, whose other end acts as a peer and counts messages. Writes are upserts of single
+ * documents and resolve when they are durable.
  */
 import { setImmediate } from "node:timers/promises";
 import { Store, SyncServer } from "@bigpeer/engine";

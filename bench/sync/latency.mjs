@@ -1,7 +1,7 @@
 /**
- * From a write to a subscriber: a document is written over HTTP, and the time is taken until another
- * connection, a WebSocket that follows it, has it. Durable on the way. One write after the other; the
- * writer and the subscriber are in one process, by whose clock all is measured. Ours alone.
+ * Benchmark of the latency from a write over HTTP to a subscriber on a WebSocket, with a durable
+ * commit in between. Writes run one after the other. The writer and the subscriber are in one
+ * process and use one clock. Only Big Peer takes part.
  */
 import { join } from "node:path";
 import { start } from "./process.mjs";

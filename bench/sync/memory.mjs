@@ -1,7 +1,7 @@
 /**
- * Loaded before a server, so that its memory can be asked for: garbage is collected some times with
- * pauses between, so that what only waits for a timer or a second collection is gone as well, and
- * memory is told after a last pause.
+ * Preload module of a server that reports its memory. It collects garbage several times with pauses
+ * in between, so that values that wait for a timer or a second collection are freed too. It
+ * measures after a last pause.
  */
 import { setTimeout } from "node:timers/promises";
 import { answer } from "./answers.mjs";

@@ -1,5 +1,5 @@
 /**
- * Requests over HTTP on connections that are kept open.
+ * HTTP requests on connections that stay open.
  */
 import { Agent, request } from "node:http";
 

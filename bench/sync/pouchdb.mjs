@@ -1,6 +1,6 @@
 /**
- * PouchDB's server on Express, with LevelDB in a folder, as its documentation starts it, filled over
- * HTTP.
+ * PouchDB Server on Express with LevelDB in a folder, as its documentation starts it. It is filled
+ * over HTTP.
  */
 import { mkdirSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,6 +1,6 @@
 /**
- * Processes of a measurement: each is asked by messages and answers them, and what it took of a
- * processor and of memory is read from outside, where the system tells.
+ * Parent side of the processes of a benchmark. It sends messages to them and receives their
+ * answers. It reads their processor time and memory from the system, where the system reports them.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -1,8 +1,8 @@
 /**
- * A WebSocket client that does little more than find the ends of frames, on a plain socket, so that
- * thousands of them are much cheaper than any server. The same for all contestants.
+ * Minimal WebSocket client on a plain socket. It does little more than find the ends of frames, so
+ * that thousands of clients cost much less than any server. All contestants use the same client.
  *
- * It answers pings of WebSocket, takes no extension, and takes each frame for a whole message.
+ * It answers WebSocket pings, accepts no extension, and treats each frame as a whole message.
  */
 import { connect } from "node:net";
 

@@ -1,6 +1,6 @@
 /**
- * The servers that raw clients connect to, each in a process of its own: ours as it is started by its
- * users, with a data folder, and the others.
+ * Servers that raw clients connect to, each in a process of its own: Big Peer with a data folder,
+ * as users start it, and the other products.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";

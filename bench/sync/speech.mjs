@@ -1,7 +1,7 @@
 /**
- * What a raw client has to say to each server until it follows something, and to stay connected. Each
- * speech begins when a client is connected, and hears what does not bring a write; `hear` answers
- * whether the client follows from now on.
+ * Handshakes of raw clients: the messages that a client sends to each server to subscribe and to
+ * stay connected. A handshake begins when a client is connected, and receives all messages without
+ * a write. `hear` returns whether the client is now subscribed.
  */
 import { createRequire } from "node:module";
 

@@ -1,5 +1,5 @@
 /**
- * One that writes over HTTP and follows over a WebSocket, in a process of its own.
+ * Process that writes over HTTP and subscribes over a WebSocket.
  */
 import { answer } from "./answers.mjs";
 import { post } from "./post.mjs";

@@ -1,5 +1,5 @@
 /**
- * What was measured, in rows.
+ * Prints results in rows.
  */
 const TITLE_WIDTH = 44;
 const WIDTH = 14;

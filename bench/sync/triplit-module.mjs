@@ -1,5 +1,6 @@
 /**
- * Modules of Triplit, which only `import` finds, from the folder that they were installed into.
+ * Loads modules of Triplit, which support only `import`, from the folder in which they were
+ * installed.
  */
 import { pathToFileURL } from "node:url";
 

@@ -1,6 +1,6 @@
 /**
- * Triplit's server as its documentation starts it, in memory (its other storages need native modules
- * beside it), without a schema, filled over HTTP.
+ * Triplit's server as its documentation starts it, in memory and without a schema. Its other
+ * storages need native modules. It is filled over HTTP.
  */
 import { createRequire } from "node:module";
 import { fieldsOf, idOf } from "../floor/cars.mjs";

@@ -1,6 +1,6 @@
 /**
- * The documents of a fan-out, and the mark of each write: a text that stands in its message as it is,
- * whatever the encoding around it, so that all contestants are counted and judged the same way.
+ * Documents of a fan-out and the mark of each write. The mark is a text that every encoding leaves
+ * unchanged, so that all contestants are counted and checked in the same way.
  */
 import { fieldsOf, idOf } from "../floor/cars.mjs";
 

@@ -1,6 +1,6 @@
 /**
- * The process of one attack. Its parent sends what to attack, is told when it has begun, and ends it;
- * then it is told what the server answered.
+ * Process of one attack. The parent process sends the target and ends the attack. This process
+ * reports when the attack has begun, and at the end the answers of the server.
  */
 import { findAttack } from "./attacks.mjs";
 import { Target } from "./target.mjs";

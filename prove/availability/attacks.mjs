@@ -1,6 +1,6 @@
 /**
  * All attacks, in the order in which they run. Each has a name, the credential that it needs, a
- * sentence, and `run`, which goes on until the attack is over; `flags` are settings of the server.
+ * description, and `run`, which lasts until the attack is over. `flags` are settings of the server.
  */
 import { BODY_ATTACKS } from "./attacks/bodies.mjs";
 import { CONNECTION_ATTACKS } from "./attacks/connections.mjs";

@@ -1,6 +1,7 @@
 /**
- * Who uses the server while it is attacked, from an address of their own: the prober of `/health/live`,
- * and the neighbour, another app whose writes, syncs and uploads of attachments must go on.
+ * Honest clients that use the server during an attack, from an address of their own: the prober of
+ * `/health/live`, and the neighbour, another app whose writes, syncs and uploads of attachments
+ * must continue.
  */
 import { randomBytes } from "node:crypto";
 import { Agent, request } from "node:http";

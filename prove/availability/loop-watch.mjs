@@ -1,9 +1,10 @@
 /**
- * Loaded before the attacked server: notes long turns of its event loop in a file, one line each.
+ * Preload module of the attacked server: writes each long turn of its event loop to a file, one
+ * line each.
  *
- * A timer fires in every turn of a busy loop, so what the main thread used of a processor between two
- * firings is the work of one turn. Unlike the time on the wall it does not grow when other programs
- * use the machine. Where the system does not tell it, the time on the wall stands in its place.
+ * A timer fires in every turn of a busy loop, so the processor time of the main thread between two
+ * firings is the work of one turn. Unlike wall time, it does not grow when other programs use the
+ * machine. Where the system does not report it, wall time is used.
  */
 import { appendFileSync, openSync, readSync } from "node:fs";
 import { isMainThread } from "node:worker_threads";

@@ -1,6 +1,6 @@
 /**
- * How quiet the machine is. A virtual machine shares its processors with others: what its host takes
- * away is nobody's work here, and stops the server and the prober alike.
+ * Measures how quiet the machine is. A virtual machine shares its processors with others. Time that
+ * the host takes away stops the server and the prober alike, and is not caused by the server.
  */
 import { readFileSync } from "node:fs";
 

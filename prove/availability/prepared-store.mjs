@@ -1,6 +1,7 @@
 /**
- * The store that is attacked: 50,000 orders with two indexes in the app `default`, a second app
- * `neighbour`, and a key for each kind of attacker. Made once, copied for each attack.
+ * Prepares the data folder of the attacked server: 50,000 orders with two indexes in the app
+ * `default`, a second app `neighbour`, and a key for each kind of attacker. It is created once and
+ * copied for each attack.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

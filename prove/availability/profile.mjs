@@ -1,6 +1,6 @@
 /**
- * The longest piece of work in a CPU profile: samples in a row whose stacks have the same bottom, so
- * that nothing else had a turn between them; with where its time went.
+ * Finds the longest piece of work in a CPU profile: consecutive samples whose stacks have the same
+ * bottom, so that no other work ran in between. It also reports where the time was spent.
  */
 import { existsSync, readFileSync } from "node:fs";
 

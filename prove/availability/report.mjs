@@ -1,5 +1,5 @@
 /**
- * What a run of one attack came to, as a verdict and as a row of the table.
+ * Verdict on the run of one attack, and its row in the table.
  */
 
 export const PROBES = 200;

@@ -1,5 +1,5 @@
 /**
- * The server as its users start it, in a process of its own, and what the system tells of it.
+ * The server as users start it, in a process of its own, and its figures from the system.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /**
- * What an attack has in its hands: the address and the keys, many requests at once, connections that
- * are kept until the attack is over, and the tally of what the server answered.
+ * Tools of an attack: the address and the keys, many requests at once, connections that stay open
+ * until the attack is over, and a count of the answers.
  */
 import { Agent, request } from "node:http";
 import { connect } from "node:net";

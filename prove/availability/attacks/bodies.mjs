@@ -1,6 +1,6 @@
 /**
- * Bodies that are costly to decode: long numbers, very many small values, deep and odd shapes, in
- * JSON, CBOR and forms.
+ * Attacks with bodies that are expensive to decode: long numbers, very many small values, deep and
+ * unusual shapes, in JSON, CBOR and forms.
  */
 
 const KB = 1024;

@@ -1,6 +1,6 @@
 /**
- * Attacks by connections alone, without any credential: flooding after `bye`, fragments, silence, slow
- * headers and bodies, wrong credentials.
+ * Attacks with connections alone, without a credential: floods after `bye`, fragments, silence,
+ * slow headers and bodies, wrong credentials.
  */
 import { encodeMessage } from "@bigpeer/protocol";
 import { helloOf } from "../honest-clients.mjs";

@@ -1,6 +1,6 @@
 /**
- * Functions and operators over texts and arrays as large as they can be, by a key that may read
- * nothing: each attack has a list of statements that run again and again, several at once.
+ * Attacks with functions and operators over the largest possible texts and arrays, by a key without
+ * read permission. Each attack repeats a list of statements, several at once.
  */
 
 const AT_ONCE = 4;

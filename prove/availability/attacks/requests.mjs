@@ -1,6 +1,6 @@
 /**
- * Requests that cost nothing to send and may cost much to serve: headers of odd shapes, public pages,
- * calls that wait, pipelines whose answers are not read.
+ * Attacks with requests that are cheap to send and may be expensive to serve: unusual headers,
+ * public pages, calls that wait, pipelines whose answers are not read.
  */
 
 const HEADERS_SIZE = 15_000;

@@ -1,6 +1,6 @@
 /**
- * Statements that are long, or make much of little: wide and deep text, joins of everything with
- * everything, sorting and grouping all there is.
+ * Attacks with statements that are long or have large results: wide and deep text, joins of
+ * everything with everything, sorting and grouping of all documents.
  */
 import { runStatements } from "./functions.mjs";
 

@@ -1,6 +1,6 @@
 /**
- * Attacks over `/sync` with a valid credential: conditions of subscriptions, dense messages, refused
- * uploads, new sites, peers that do not read, presence.
+ * Attacks over `/sync` with a valid credential: conditions of subscriptions, dense messages,
+ * refused uploads, new sites, peers that do not read, presence.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { canonicalBytes, decodeServerMessage, encodeMessage, timeOfMs } from "@bigpeer/protocol";

@@ -1,6 +1,6 @@
 /**
- * Attacks by slow transfers: uploads of attachments that trickle, large answers that nobody takes, and
- * statements on peers that answer with as much as they may.
+ * Attacks with slow transfers: attachments that are uploaded byte by byte, large answers that the
+ * client does not read, and remote statements whose peers send the largest possible answers.
  */
 import { encodeMessage } from "@bigpeer/protocol";
 import { joined } from "./sync.mjs";

@@ -1,6 +1,6 @@
 /**
- * Attacks of a writer: conditions that take long, changes of very many documents again and again,
- * uploads and batches as large as they can be, with peers that follow all of it.
+ * Attacks of a writer: slow conditions, repeated changes of very many documents, and the largest
+ * possible uploads and batches, with peers that subscribe to all of them.
  */
 import { encodeMessage } from "@bigpeer/protocol";
 import { joined, uploadOf } from "./sync.mjs";
