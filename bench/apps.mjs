@@ -19,7 +19,7 @@ import { parseArgs } from "node:util";
 
 const { values: options } = parseArgs({
   args: process.argv.slice(2),
-  // The names of measurements, which run.mjs looks at.
+  // Names of benchmarks, which run.mjs parses.
   allowPositionals: true,
   options: {
     apps: { type: "string", default: "1000" },
@@ -29,7 +29,7 @@ const { values: options } = parseArgs({
 const APPS = Number(options.apps);
 const USED = Math.min(Number(options.used), APPS);
 
-/** Seconds: long enough for all first requests, and the run need not wait long for the end of it. */
+/** Seconds: longer than all first requests take, and short enough to wait for. */
 const IDLE_SECONDS = 5;
 const START_MS_MAX = 60_000;
 const SETTLE_MS = 1_000;
@@ -42,7 +42,7 @@ const EVERYTHING = { read: { everything: true }, write: { everything: true } };
 const folder = mkdtempSync(join(tmpdir(), "bigpeer-bench-"));
 const running = new Set();
 
-/** Resolves when the server says that it is ready. */
+/** Resolves when the server reports that it is ready. */
 async function start(dataDir) {
   const startedAt = performance.now();
   const words = ["--data-dir", dataDir, "--port", "0", "--management-port", "0"];
@@ -83,7 +83,7 @@ async function send(url, { method = "POST", token, body }) {
   throw new Error(`expected status 200 of ${url}, found ${JSON.stringify(content)}`);
 }
 
-/** Makes the apps, with a key and a document in those that will be used. Returns the keys. */
+/** Creates the apps, with a key and a document in those that will be used. Returns the keys. */
 async function makeApps({ managementUrl, dataUrl }) {
   const keys = [];
   let next = 1;
@@ -104,7 +104,7 @@ async function makeApps({ managementUrl, dataUrl }) {
   return keys.slice(0, USED);
 }
 
-/** Memory and open descriptors of a process, where the system tells. */
+/** Memory and open files of a process, where /proc exists. */
 function figuresOf({ pid }) {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -120,7 +120,7 @@ async function openCount({ dataUrl }) {
   return Number(/^bigpeer_apps_open (\d+)$/m.exec(text)?.[1]);
 }
 
-/** One read in each app, one after the other, in milliseconds. */
+/** Reads once in each app, one after the other. Returns the times in milliseconds. */
 async function readAll({ dataUrl }, keys) {
   const times = [];
   for (const token of keys) {
@@ -157,10 +157,10 @@ async function measure() {
 
   const many = await start(dataDir);
   await setTimeout(SETTLE_MS);
-  console.log(`made in ${makeMs.toFixed(1)} ms each, by ${MAKERS} at a time`);
+  console.log(`created in ${makeMs.toFixed(1)} ms each, ${MAKERS} at a time`);
   console.log(`ready after ${one.readyMs.toFixed(0)} ms with 1 app`);
   console.log(`ready after ${many.readyMs.toFixed(0)} ms with ${APPS} apps\n`);
-  console.log("".padEnd(34), " open", "memory MB", " descriptors");
+  console.log("".padEnd(34), " open", "memory MB", "  open files");
   row("1 app", floor, 0);
   row(`${APPS} apps, none used yet`, figuresOf(many.child), await openCount(many));
   const first = await readAll(many, keys);

@@ -21,7 +21,7 @@ import { install } from "./rivals/install.mjs";
 
 const { values: options } = parseArgs({
   args: process.argv.slice(2),
-  // The names of measurements, which run.mjs looks at.
+  // Names of benchmarks, which run.mjs parses.
   allowPositionals: true,
   options: {
     seconds: { type: "string", default: "1.2" },
@@ -34,11 +34,11 @@ const SECONDS = Number(options.seconds);
 const ROUNDS = Number(options.rounds);
 const CONNECTIONS = Number(options.connections);
 
-/** The first round, which is not counted: JavaScript is several times slower before it is warm. */
+/** Warm-up round, which does not count: JavaScript is several times slower at first. */
 const WARM_SECONDS = 3;
 const WARM_SECONDS_OF_OTHERS = 1;
 
-/** Requests of a round, made beforehand; then the first ones come again. */
+/** Number of prepared requests of a round; after the last one, the first one follows again. */
 const READS_MADE = 8_192;
 const WRITES_MADE_A_SECOND = 16_000;
 
@@ -47,10 +47,10 @@ const START_MS_MAX = 20_000;
 
 const folder = mkdtempSync(join(tmpdir(), "bigpeer-bench-"));
 
-/** All processes, each with a signal of its end. */
+/** All processes, each with a promise of its exit. */
 const ends = new Map();
 
-/** As `npm start` has it; all others have it as well. */
+/** The option of `npm start`; all other processes use it too. */
 const NODE_OPTIONS = ["--max-semi-space-size=32"];
 
 function start(file, args = []) {
@@ -64,7 +64,7 @@ function start(file, args = []) {
   return child;
 }
 
-/** What a process says next. Rejects when it ends instead. */
+/** Resolves with the next message of a process. Rejects if the process ends before. */
 async function told(child) {
   const [message] = await once(child, "message", ends.get(child));
   return message;
@@ -123,7 +123,7 @@ async function loadDocuments(ours) {
   }
 }
 
-/** Seconds on a processor, where the system tells. */
+/** Processor time in seconds, where the system reports it. */
 function cpuSeconds({ pid }) {
   try {
     const [, fields] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
@@ -134,7 +134,7 @@ function cpuSeconds({ pid }) {
   }
 }
 
-/** Upserts so far; each has another number, and by it other fields. */
+/** Number of upserts so far, which sets the fields of the next one. */
 let written = DOCUMENTS;
 
 /** One round of a case against one server. */
@@ -167,7 +167,7 @@ function row(name, cells) {
   console.log(name.padEnd(46) + cells.map((cell) => cell.padStart(10)).join(""));
 }
 
-/** Runs all `contestants` in turn, some rounds. Ratios are to the first of them. */
+/** Runs rounds of all `contestants` in turn. Ratios are relative to the first one. */
 async function compare(title, contestants) {
   const results = contestants.map(() => []);
   for (const { run, warmSeconds = WARM_SECONDS } of contestants) await run(warmSeconds);
@@ -211,7 +211,7 @@ async function measureReads(ours, load) {
   }
 }
 
-/** PostgreSQL alone, by its own load; and behind a server like ours, by the same load as ours. */
+/** PostgreSQL alone with pgbench, and behind an HTTP server with the same load as Big Peer. */
 async function contestantsOf(postgres, load) {
   const alone = {
     name: `PostgreSQL ${postgres.version}, pgbench`,
@@ -227,7 +227,7 @@ async function contestantsOf(postgres, load) {
     {
       name: "PostgreSQL behind a bare node:http",
       run: async (seconds) => {
-        // Most of what it takes of a processor is in the processes of PostgreSQL.
+        // Most of its processor time is in the processes of PostgreSQL.
         const { rate, times } = await overHttp(load, server, "write", seconds);
         return { rate, times };
       },

@@ -61,18 +61,18 @@ function participants() {
   return KNOWN.filter(({ name }) => !left.some((word) => word !== "" && name.includes(word)));
 }
 
-/** One operation by one contestant. One that died is out. */
+/** Runs one operation on one contestant. A contestant whose process ended is removed. */
 async function ask(contestant, message, alive) {
   try {
     return await contestant.ask(message);
   } catch (error) {
-    console.log(`${contestant.name} is out: ${error.message}`);
+    console.log(`${contestant.name} is removed: ${error.message}`);
     alive.delete(contestant);
     return { wrong: error.message };
   }
 }
 
-/** One operation, by all in turn. */
+/** Runs one operation on all contestants in turn. */
 async function inTurn(alive, turn, message, take) {
   const order = [...alive];
   for (let i = 0; i < order.length; i++) {
@@ -82,7 +82,7 @@ async function inTurn(alive, turn, message, take) {
   }
 }
 
-/** All rounds: results by operation and contestant, and sizes by contestant. */
+/** Runs all rounds. Returns results by operation and contestant, and sizes by contestant. */
 async function measure({ documents, rounds, phaseMs, heapMb }) {
   const folder = mkdtempSync(join(tmpdir(), "bigpeer-bench-"));
   const started = [];
@@ -122,7 +122,7 @@ function sizeOf({ documents, sizes }) {
   return [`${documents.toLocaleString("en")} documents`, sizes.get("ours")];
 }
 
-/** Few documents in some rounds; one of many is long enough for code to become warm. */
+/** Several rounds with few documents. With many, one round is long enough to warm up. */
 async function measureGrowth() {
   const phaseMs = PHASE_MS;
   const few = await measure({ documents: 50_000, rounds: 3, phaseMs, heapMb: HEAP_MB });
@@ -136,7 +136,7 @@ async function main() {
   const unknown = asked.filter((name) => !ALL.includes(name));
   if (unknown.length > 0 || !isPossible(DOCUMENTS) || !isPossible(LARGE)) {
     console.error(
-      `--only: some of ${ALL.join(", ")}; --documents: a multiple of 5000 from 10000 on`,
+      `expected --only with some of ${ALL.join(", ")}, and --documents with a multiple of 5000 from 10000 on`,
     );
     process.exitCode = 1;
     return;

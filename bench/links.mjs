@@ -27,7 +27,7 @@ import { figure, row, verdict } from "./sync/table.mjs";
 
 const { values: options } = parseArgs({
   args: process.argv.slice(2),
-  // The names of measurements, which run.mjs looks at.
+  // Names of benchmarks, which run.mjs parses.
   allowPositionals: true,
   options: { documents: { type: "string", default: "1000000" } },
 });
@@ -53,7 +53,7 @@ async function freePort() {
   return port;
 }
 
-/** A server with the app that all of them have. */
+/** Starts a server with the app that all servers have. */
 async function open(name) {
   const linkPort = await freePort();
   const flags = ["--management-port", "0", "--replication-port", String(linkPort)];
@@ -73,7 +73,7 @@ async function open(name) {
   return Object.assign(server, { manage, linkPort });
 }
 
-/** What the process has for itself, and with the pages of files that are mapped; bytes. */
+/** Memory of the process in bytes, without and with mapped files. */
 function memoryOf({ child }) {
   try {
     const status = readFileSync(`/proc/${child.process.pid}/status`, "utf8");
@@ -90,7 +90,7 @@ async function heldBy({ child }) {
   return heapUsed + external;
 }
 
-/** Samples what servers take of memory, and tells the most in each part of the work. */
+/** Samples the memory of servers, and finds the maximum in each part of the run. */
 class Memory {
   constructor(servers) {
     this.servers = servers;
@@ -99,13 +99,13 @@ class Memory {
     this.timer = setInterval(() => this.samples.push(servers.map(memoryOf)), SAMPLE_MS);
   }
 
-  /** And what they hold when garbage was collected: objects and buffers. */
+  /** Ends the samples and measures objects and buffers after garbage collection. */
   async stop() {
     clearInterval(this.timer);
     this.held = await Promise.all(this.servers.map(heldBy));
   }
 
-  /** Of the server with this number, from one part of the time to another. */
+  /** Maximum of one server between two points of the run. */
   most(index, name, from = 0, to = 1) {
     const { length } = this.samples;
     const part = this.samples.slice(Math.floor(from * length), Math.ceil(to * length));
@@ -117,7 +117,7 @@ function cpuOf(children, before) {
   return children.map((child, i) => ((child.cpuSeconds - before[i]) * 1e6) / DOCUMENTS);
 }
 
-/** Into an empty server. */
+/** Loads documents into an empty server. */
 async function load(server, isSorted) {
   const child = start("../links/loader.mjs");
   const memory = new Memory([server]);
@@ -131,7 +131,7 @@ async function load(server, isSorted) {
   return { rate: (DOCUMENTS * 1000) / ms, serverUs, otherUs, memory };
 }
 
-/** Into an empty store. */
+/** Loads documents into an empty store. */
 async function loadInProcess() {
   const child = start("../links/loader.mjs");
   const given = { folder: join(folder, "local"), documents: DOCUMENTS, isSorted: true };
@@ -141,7 +141,7 @@ async function loadInProcess() {
   return { rate: (DOCUMENTS * 1000) / ms, serverUs };
 }
 
-/** From a server that has all into one that has nothing. */
+/** Links a full server to an empty one. */
 async function link(source, target) {
   await source.manage("POST", "/app/shop/bigPeerReplication", { name: "to-target" });
   const children = [target.child, source.child];
@@ -165,7 +165,7 @@ async function link(source, target) {
   return { rate: (DOCUMENTS * 1000) / ms, serverUs, otherUs, memory, shown };
 }
 
-/** The target has told that it has all, and that it is on disk. */
+/** Whether the target reports that it has everything, and that it is on disk. */
 function isWhole({ state, lag, subscriptions }) {
   if (state !== "linked" || lag.transactions !== 0 || subscriptions.length === 0) return false;
   return subscriptions.every((each) => each.state === "live" && each.transaction > 0);
@@ -218,10 +218,10 @@ async function main() {
   print("  bulk load over HTTP, in order of ids", second, linked);
   print("  bulk load in process, in order of ids", local, linked);
   const { pulled } = linked.shown;
-  console.log(`what came over the link: ${JSON.stringify(pulled)}`);
+  console.log(`pulled over the link: ${JSON.stringify(pulled)}`);
   console.log();
   const quarters = ["1st quarter", "2nd", "3rd", "4th"];
-  row("own memory in MB, the most", ["before", ...quarters, "held at end", "with files"]);
+  row("own memory in MB, maximum", ["before", ...quarters, "held at end", "with files"]);
   printMemory("  link: target", linked.memory, 0);
   printMemory("  link: source", linked.memory, 1);
   printMemory("  bulk load over HTTP", first.memory, 0);

@@ -38,7 +38,7 @@ function upsert(i, turn) {
   return { kind: "insert", collection: "cars", id: idOf(i), fields };
 }
 
-/** A store with so many queries that are followed. */
+/** Opens a store with `count` live queries. */
 async function open(folder, count) {
   const storage = openLmdb(join(folder, String(count)));
   const store = await Store.open(storage, nodePlatform);
@@ -64,7 +64,7 @@ async function open(folder, count) {
 
 let turn = 0;
 
-/** Microseconds of a processor for each commit, and commits a second, of `writers` at a time. */
+/** Processor time of a commit in microseconds, and commits a second, with `writers` writers. */
 async function commits({ store, told }, writers) {
   let done = 0;
   let next = turn;
@@ -117,7 +117,7 @@ try {
       for (const [i, each] of opened.entries()) results[i].push(await commits(each, writers));
     }
     console.log(`\n${writers} writer${writers > 1 ? "s" : ""}`);
-    const head = ["queries", "a second", "CPU µs", "told", "CPU ratio", "time ratio"];
+    const head = ["queries", "a second", "CPU µs", "notified", "CPU ratio", "time ratio"];
     console.log(head.map((name) => name.padStart(14)).join(""));
     const of = (i, name) => median(results[i].map((result) => result[name]));
     for (const [i, { count }] of opened.entries()) {

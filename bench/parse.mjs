@@ -23,7 +23,7 @@ const line = (name, micros) =>
   console.log(`  ${name.padEnd(58)} ${micros.toFixed(2).padStart(8)} µs`);
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
 
-/** Microseconds of one call, the median of some rounds. */
+/** Microseconds of one call, the median of several rounds. */
 async function measure(count, work) {
   const rounds = [];
   for (let round = 0; round < ROUNDS; round++) {
@@ -37,7 +37,7 @@ async function measure(count, work) {
 for (const text of STATEMENTS) {
   console.log(`\n  ${text.slice(0, 70)}${text.length > 70 ? "…" : ""}`);
   let fresh = 0;
-  // A comment that differs makes a text that is not in the cache.
+  // A different comment makes a statement that is not in the cache.
   line(
     "parsed, bound, planned, compiled",
     await measure(2000, () => runner.prepare(`${text} -- ${fresh++}`)),
@@ -45,7 +45,7 @@ for (const text of STATEMENTS) {
   line("the same from the cache", await measure(50_000, () => runner.prepare(text)));
 }
 
-// The way from text and arguments to the first read, told by a store that notes when it is asked.
+// The time from text and arguments to the first read, which a recording store reports.
 let begun = 0;
 let before = 0;
 const noting = {

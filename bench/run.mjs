@@ -18,7 +18,7 @@ const asked = firstOption === -1 ? given : given.slice(0, firstOption);
 const unknown = asked.filter((name) => !available.includes(name));
 
 if (unknown.length > 0) {
-  console.error(`no measurement named ${unknown.join(", ")}; there are: ${available.join(", ")}`);
+  console.error(`no benchmark named ${unknown.join(", ")}; available: ${available.join(", ")}`);
   process.exitCode = 1;
 } else {
   for (const name of asked.length > 0 ? asked : available) {

@@ -37,7 +37,7 @@ function insert(i) {
 async function load(store, raw, recorder) {
   recorder.groups = [];
   for (let i = 0; i < DOCUMENTS; i += LOAD_BATCH) {
-    // A transaction for each document, as single writes would have made them.
+    // One transaction for each document, like single writes.
     const writes = [];
     for (let j = i; j < Math.min(i + LOAD_BATCH, DOCUMENTS); j++) {
       writes.push(store.transact((transaction) => transaction.apply([insert(j)])));
@@ -48,7 +48,7 @@ async function load(store, raw, recorder) {
   recorder.groups = undefined;
 }
 
-/** Durable commits a second of `writers` that each wait for their own. */
+/** Durable commits a second of `writers`, each with one commit in flight. */
 async function storeCommits(store, writers, operations) {
   let started = 0;
   const start = performance.now();
@@ -62,13 +62,13 @@ async function storeCommits(store, writers, operations) {
   return (started * 1000) / (performance.now() - start);
 }
 
-/** More inserts than anyone here can make durable in the time of a phase. */
+/** More inserts than can become durable in a phase. */
 function manyInserts(writers, next) {
   const count = Math.ceil(((writers === 1 ? 6000 : 50_000) * PHASE_MS) / 1000);
   return Array.from({ length: count }, () => insert(next()));
 }
 
-/** The same puts by the lmdb package: what `writers` transactions wrote, in one batch. */
+/** The same puts with the lmdb package: one batch for `writers` transactions. */
 async function rawCommits(raw, writers, groups) {
   let done = 0;
   const start = performance.now();
@@ -79,7 +79,7 @@ async function rawCommits(raw, writers, groups) {
   return (done * 1000) / (performance.now() - start);
 }
 
-/** What groups of `writers` transactions write, recorded beforehand from a store in memory. */
+/** Records of groups of `writers` transactions, taken before from a store in memory. */
 async function recordGroups(writers, operations) {
   const recorder = new Recorder(new MemoryKeyValue());
   const store = await Store.open(recorder, nodePlatform);

@@ -24,7 +24,7 @@ import { stopAll } from "./sync/process.mjs";
 
 const { values: options } = parseArgs({
   args: process.argv.slice(2),
-  // The names of measurements, which run.mjs looks at.
+  // Names of benchmarks, which run.mjs parses.
   allowPositionals: true,
   options: {
     only: { type: "string" },
@@ -44,7 +44,7 @@ const PARTS = {
   latency: ["From a write to a subscriber", measureLatency],
 };
 
-/** What `begin` answers; undefined, and a sentence why, when it cannot take part. */
+/** Returns the result of `begin`, or undefined with a printed reason if it fails. */
 async function takePart(name, begin) {
   if (without.includes(name)) return undefined;
   try {
@@ -60,7 +60,7 @@ async function main() {
   const asked = options.only?.split(",") ?? Object.keys(PARTS);
   const unknown = asked.filter((name) => PARTS[name] === undefined);
   if (unknown.length > 0) {
-    console.error(`--only: some of ${Object.keys(PARTS).join(", ")}`);
+    console.error(`expected --only with some of ${Object.keys(PARTS).join(", ")}`);
     process.exitCode = 1;
     return;
   }

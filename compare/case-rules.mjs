@@ -12,13 +12,13 @@ function expressionCase(g) {
   return one(`SELECT _id, ${e} AS v, ifmissing(${e}, 'none') AS c, type(${e}) AS y FROM t`);
 }
 
-/** Every function is asked for, as often as any other. */
+/** Every function is called equally often. */
 function callCase(g) {
   const e = g.anyCall();
   return one(`SELECT _id, ${e} AS v, ifmissing(${e}, 'none') AS c, type(${e}) AS y FROM t`);
 }
 
-/** `filter` is the condition by itself, so that it can be asked for as a column. */
+/** `filter` is the condition alone, so that it can also be selected as a column. */
 function whereCase(g, r) {
   const columns = r.pick(["*", "_id", "_id, i AS k", "t.*, MISSING a", "VALUE t"]);
   const filter = g.condition();
@@ -134,7 +134,7 @@ function keywordCase(g, r) {
   );
 }
 
-/** Statements that are not right: both refuse, or both take them. */
+/** Invalid statements: both engines refuse them, or both accept them. */
 function wrongCase(g, r) {
   return one(
     r.pick([
@@ -158,7 +158,7 @@ function wrongCase(g, r) {
   );
 }
 
-/** A mutation of a collection in a known state, its rows and ids, and what the collection holds then. */
+/** A mutation of a collection in a known state: rows, ids, and the collection afterwards. */
 function mutation(statement) {
   return {
     statements: ["DELETE FROM m", "INSERT INTO m DOCUMENTS (:start)", statement, "SELECT * FROM m"],
@@ -306,7 +306,7 @@ function indexCase(g, r) {
   };
 }
 
-/** Weights by how much there is to find. */
+/** Rules with many possible differences have higher weights. */
 export const CASES = [
   rule(30, "expression", expressionCase),
   rule(24, "function call", callCase),

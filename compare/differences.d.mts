@@ -11,7 +11,7 @@ export interface Found {
   readonly text: string;
   readonly ours: Outcome;
   readonly reference: Outcome;
-  /** Ids that the condition of the statement keeps, and those for which it is true as a column of the reference. */
+  /** Ids that the condition selects, and ids for which it is true as a column of the reference. */
   readonly filter?: {
     readonly ours: string | undefined;
     readonly reference: string | undefined;

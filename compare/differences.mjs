@@ -170,22 +170,22 @@ export const DIFFERENCES = [
 const INTEGER_PLACES =
   /(?:round|substr|substring|SUBSTRING|repeat|lpad|rpad|array_flatten|array_insert|array_replace)\(|\(.*\)\[j\]/;
 
-/** What makes floats that may be whole. */
+/** Constructs that produce floats, which may be whole numbers. */
 const WHOLE_FLOATS =
   /\d\.\d|\d\/|\de\d|:float|\bf\b|\b(?:ceil|floor|round|degrees|radians|duration_cast|a?(?:sin|cos|tan)h?)\(|FLOAT|'float'/;
 
-/** The reference refuses the statement with a message like this, and ours takes it. */
+/** The reference refuses the statement with such a message, and Big Peer accepts it. */
 function refused(message) {
   return ({ ours, reference }) =>
     ours.error === undefined && reference.error !== undefined && message.test(reference.message);
 }
 
-/** The statement asks for an expression that begins like this, by itself, as the column `v`. */
+/** The statement selects an expression that begins like this as the column `v`. */
 function isColumn({ text }, beginning) {
   return new RegExp(`^SELECT _id, (?:${beginning.source})`).test(text);
 }
 
-/** Both outcomes have the same rows and ids when each row is changed; a row that becomes undefined is left out. */
+/** Both outcomes have the same rows and ids after `change` of each row; undefined drops the row. */
 function isSame({ ours, reference }, change) {
   if (ours.items === undefined || reference.items === undefined) return false;
   const text = ({ items, ids = [] }) =>
@@ -196,7 +196,7 @@ function isSame({ ours, reference }, change) {
   return text(ours) === text(reference);
 }
 
-/** Rows are of the same documents, and each that is not the same has changed in this way. */
+/** Both have rows of the same documents, and unequal rows differ in this way. */
 function changes({ ours, reference }, isChange) {
   if (ours.items?.length !== reference.items?.length) return false;
   const others = new Map(reference.items?.map((row) => [row?.["_id"], row]));
@@ -207,7 +207,7 @@ function changes({ ours, reference }, isChange) {
   });
 }
 
-/** Ours has all rows of the reference, and more. */
+/** Big Peer has all rows of the reference, and more. */
 function isSuperset({ ours, reference }) {
   const rows = new Set(ours.items?.map(textOf));
   return (
@@ -223,7 +223,7 @@ function isPart(part, whole) {
   return Object.values(part ?? {}).every((element) => elements.includes(textOf(element)));
 }
 
-/** A row of an expression that failed: nothing but the id. */
+/** The row of a failed expression, which has only the id. */
 function isFailure(row) {
   return Object.keys(row).join() === "_id";
 }
@@ -234,7 +234,7 @@ function withoutEmptyMaps(row) {
   );
 }
 
-/** Ours wrote an empty object, or wrote at all, where the reference did not. */
+/** Big Peer wrote an empty object, or wrote at all, where the reference did not. */
 function isOverwritten(given) {
   const { ours, reference } = given;
   const ids = (ours.ids ?? []).map(textOf);
@@ -247,7 +247,7 @@ function isOverwritten(given) {
   );
 }
 
-/** False inside of the value as the null that MISSING is there. */
+/** Replaces false inside a value by null, which the reference has there. */
 function withoutFalse({ _id, v }) {
   return [_id, JSON.parse(JSON.stringify(v ?? null, (_, part) => (part === false ? null : part)))];
 }
@@ -262,7 +262,7 @@ function withoutEmptyTexts(value) {
   );
 }
 
-/** Two durations within a nanosecond, or none where the float is no number. */
+/** Durations are within a nanosecond, or Big Peer has none where the reference shows NaN or inf. */
 function isRounded(ours, reference) {
   if (ours === undefined) return /^-?(?:NaN|inf)/.test(reference);
   const difference = Math.abs(secondsOf(ours) - secondsOf(reference));
@@ -285,7 +285,7 @@ function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The difference that explains these outcomes. */
+/** Finds the listed difference that explains these outcomes. */
 export function findDifference(given) {
   return DIFFERENCES.find(({ isIt }) => isIt(given));
 }

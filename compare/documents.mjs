@@ -90,14 +90,14 @@ export const DOCUMENTS = [
   },
 ];
 
-/** What mutations begin with. */
+/** Documents before a mutation. */
 export const MUTABLE = [
   { _id: "1", i: 1, s: "abc", b: true, a: [1, 2], o: { k: 1, p: { q: 1 } }, g: "red" },
   { _id: "2", i: 5, s: "x", b: false, a: [], o: {}, n: null, g: "blue" },
   { _id: "3", i: "3", g: "red" },
 ];
 
-/** Arguments that every statement has. */
+/** Arguments of every statement. */
 export const ARGUMENTS = {
   number: 2,
   float: 0.75,

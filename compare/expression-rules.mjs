@@ -4,13 +4,13 @@
  */
 import { VOLATILE } from "./functions.mjs";
 
-/** A rule with its weight beside others of its kind. */
+/** A rule with its weight among the rules of its kind. */
 export const rule = (weight, name, make) => [weight, [name, make]];
 
 const infix = (operator, kind) => (g) =>
   `(${g.expression(kind)} ${operator} ${g.expression(kind)})`;
 
-/** Operators stand in parentheses, but for some whose binding is asked for by itself. */
+/** Operators are in parentheses, except those that test precedence. */
 const NUMBERS = [
   rule(2, "+", infix("+", "number")),
   rule(2, "-", infix("-", "number")),
@@ -169,7 +169,7 @@ const ANYTHING = [
   rule(8, "call", (g) => g.anyCall()),
 ];
 
-/** By the kind of what they give. */
+/** Rules by the kind of their result. */
 export const COMPOUNDS = {
   number: NUMBERS,
   text: TEXTS,

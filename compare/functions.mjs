@@ -9,7 +9,7 @@ const ZONES = ["'UTC'", "'Asia/Tokyo'", "'+02:00'", "'Europe/Paris'", "90"];
 const DURATIONS = ["'1h30m'", "'90'", "'1.5s'", "'-2m'", "'1h5s'", "''", "'x'"];
 const DURATION_UNITS = ["'second'", "'ms'", "'us'", "'ns'", "'hour'"];
 
-/** Kinds that are one of some texts. */
+/** Kinds whose values are a fixed list of texts. */
 export const WORDS = {
   unit: UNITS,
   part: [...UNITS, "'weekday'", "'monthname'", "'timezone'"],
@@ -142,7 +142,7 @@ export const FUNCTIONS = {
   duration_format: ["number", "durationUnit?"],
 };
 
-/** Functions whose result changes from call to call, so that only something about it is asked. */
+/** Functions whose result changes with each call, so that only a property of it is compared. */
 export const VOLATILE = {
   clock: "clock() > 0",
   now: "char_length(now()) > 10",

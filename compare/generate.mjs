@@ -14,11 +14,11 @@ import { COMPOUNDS } from "./expression-rules.mjs";
 import { AGGREGATES, FUNCTIONS, VOLATILE, WORDS } from "./functions.mjs";
 import { Random } from "./random.mjs";
 
-/** How many operands are of any kind instead of the kind that is asked for. */
+/** Share of operands of any kind instead of the expected kind. */
 const HOSTILE = 0.12;
 const DEPTH_MAX = 2;
 
-/** How many calls are of functions that the reference does not have. */
+/** Share of calls of functions that the reference does not have. */
 const OURS_ONLY = 0.004;
 const OURS_FUNCTIONS = ["replace", "regexp_replace"];
 const SHARED_FUNCTIONS = Object.keys(FUNCTIONS).filter((name) => !OURS_FUNCTIONS.includes(name));
@@ -84,7 +84,7 @@ export class Generator {
     return { rule, ...make(this, this.#random) };
   }
 
-  /** An operand of a kind, or of any. */
+  /** Generates an operand of the kind, or sometimes of any kind. */
   expression(kind = "any") {
     const random = this.#random;
     const asked = kind !== "any" && random.chance(HOSTILE) ? "any" : kind;
@@ -109,7 +109,7 @@ export class Generator {
     return make(this, this.#random);
   }
 
-  /** An expression in which a variable stands for elements. */
+  /** Generates an expression with a variable for elements. */
   within(variable, make) {
     this.#variables.push(variable);
     const made = make();
@@ -164,12 +164,12 @@ export class Generator {
 
 const SHARED_AGGREGATES = AGGREGATES.filter((name) => name !== "array_agg");
 
-/** Every rule that a case or an expression can be made by. */
+/** Names of all rules of cases and expressions. */
 export const RULE_NAMES = [
   ...new Set([...CASES, ...Object.values(COMPOUNDS).flat()].map(([, [name]]) => name)),
   ...["position", ...Object.keys({ ...FUNCTIONS, ...VOLATILE })].map((name) => `function ${name}`),
   ...AGGREGATES.map((name) => `aggregate ${name}`),
 ];
 
-/** What each statement of a run is given. */
+/** Arguments of each statement of a run. */
 export const STATEMENT_ARGUMENTS = { ...ARGUMENTS, start: MUTABLE };

@@ -28,10 +28,10 @@ export function parseOptions(args) {
 
 export const HELP = `npm run compare -- [--seed N] [--statements N] [--examples N]
 
-Runs generated statements in the reference engine and in ours, and reports how much agrees.
+Runs generated statements in the reference engine and in Big Peer, and reports the differences.
 
-  --seed N        the seed of the statements; another one for each run unless it is given
-  --statements N  how many are compared (default ${STATEMENTS})
-  --examples N    examples of each class of differences (default 3)
+  --seed N        seed of the generated statements (default: a new one for each run)
+  --statements N  number of statements to compare (default ${STATEMENTS})
+  --examples N    examples to print for each class of differences (default 3)
 
-The reference SDK is proprietary: npm fetches it into the user's cache, and its public API alone is used.`;
+The reference SDK is proprietary. npm installs it in the user's cache; only its public API is used.`;

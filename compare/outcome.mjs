@@ -26,7 +26,7 @@ export function textOf(value) {
   }
 }
 
-/** JSON has no NaN and no infinity: they come as null from one engine. */
+/** JSON has no NaN and no infinity, so one engine returns null for them. */
 function numberText(number) {
   if (!Number.isFinite(number)) return "null";
   return String(Number(number.toPrecision(DIGITS)) + 0);

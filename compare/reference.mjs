@@ -13,7 +13,7 @@ import { installDitto } from "../bench/language/install.mjs";
 
 const PROCESS = fileURLToPath(new URL("reference-process.mjs", import.meta.url));
 
-/** A list of statements that takes longer has hung the engine. */
+/** If a list of statements takes longer, the engine hangs. */
 const ANSWER_MS = 60_000;
 
 export class Reference {
@@ -22,7 +22,7 @@ export class Reference {
   #child;
   #folder;
 
-  /** Fetches the package. `prepare` are statements that each new process begins with. */
+  /** Installs the package. Each new process first runs the statements of `prepare`. */
   static async open(prepare) {
     const reference = new Reference();
     reference.#from = await installDitto();
@@ -42,7 +42,7 @@ export class Reference {
     await this.#answer();
   }
 
-  /** The next message of the process; it is over when the process ends or takes too long. */
+  /** Resolves with the next message. Rejects if the process ends or takes too long. */
   async #answer() {
     const child = this.#child;
     const over = new AbortController();
@@ -59,7 +59,7 @@ export class Reference {
     }
   }
 
-  /** One outcome for each statement, or undefined when the engine did not survive them. */
+  /** One outcome for each statement, or undefined if the engine crashed. */
   async run(statements) {
     try {
       this.#child.send(statements);

@@ -10,7 +10,7 @@ export class Report {
   stopped = 0;
   /** By the name of a listed difference. */
   listed = new Map();
-  /** By the rule that made the statement, and by the function it calls where there is one. */
+  /** By the rule that generated the statement, and by the function that it calls, if any. */
   others = new Map();
 
   agree() {
@@ -37,7 +37,7 @@ export class Report {
     return sum(this.listed);
   }
 
-  /** Of the statements that no listed difference explains. */
+  /** Share of agreement among statements without a listed difference. */
   get agreement() {
     const judged = this.statements - this.listedCount - this.stopped;
     return judged === 0 ? 1 : this.agreed / judged;
@@ -45,9 +45,9 @@ export class Report {
 
   text({ examples = EXAMPLES_MAX } = {}) {
     const lines = [
-      `${this.statements} statements: ${percent(this.agreement)} agree beside listed differences, which are ${percent(this.listedCount / this.statements)}`,
+      `${this.statements} statements: ${percent(this.agreement)} agree, apart from listed differences (${percent(this.listedCount / this.statements)})`,
     ];
-    if (this.stopped > 0) lines.push(`${this.stopped} ended the reference engine`);
+    if (this.stopped > 0) lines.push(`${this.stopped} crashed the reference engine`);
     lines.push("", "listed differences");
     for (const [name, { count }] of byCount(this.listed))
       lines.push(`${String(count).padStart(7)}  ${name}`);
@@ -67,7 +67,7 @@ function classOf({ rule, text }) {
   return name === undefined ? rule : `${rule}: ${name}`;
 }
 
-/** The lines of both outcomes that the other has not. */
+/** Lines of each outcome that the other one lacks. */
 function lineDifference({ oursText, referenceText }) {
   const [ours, reference] = [oursText.split("\n"), referenceText.split("\n")];
   return [

@@ -14,7 +14,7 @@ import { Report } from "./report.mjs";
 const AGREEMENT_MIN = 0.995;
 const LISTED_MAX = 0.03;
 
-/** Cases that are sent to the reference at a time. */
+/** Cases in one message to the reference. */
 const BATCH = 50;
 
 const PREPARE = [
@@ -26,7 +26,7 @@ function requestsOf({ statements }) {
   return statements.map((statement) => ({ statement, args: STATEMENT_ARGUMENTS }));
 }
 
-/** Outcomes of each case; where a batch ends the engine, its cases are run one by one. */
+/** Outcomes of each case. If a batch crashes the engine, its cases run one by one. */
 async function runAll(reference, cases) {
   const all = await reference.run(cases.flatMap(requestsOf));
   if (all !== undefined) {
@@ -38,7 +38,7 @@ async function runAll(reference, cases) {
   return outcomes;
 }
 
-/** The ids that a condition keeps as a filter, in both engines, and those for which it is true as a column. */
+/** Ids that a condition selects in both engines, and ids for which it is true as a column. */
 async function readFilter({ filter }, engines) {
   if (filter === undefined) return undefined;
   const asFilter = { statement: `SELECT _id FROM t WHERE ${filter}`, args: STATEMENT_ARGUMENTS };
@@ -79,7 +79,7 @@ async function judge(report, given, { ours, reference }, engines) {
         reference[i].error === undefined ? referenceText : `error ${reference[i].message}`,
     };
     report.differ(found, findDifference(found));
-    // What follows a difference follows from it.
+    // Later differences of the case may follow from this one.
     return undefined;
   }
   return undefined;
@@ -116,7 +116,7 @@ else {
   } catch (error) {
     console.error(`failed to compare: ${error.message}`);
     console.error(
-      "the reference SDK must be installable by npm on this machine (see bench/language/install.mjs)",
+      "npm must be able to install the reference SDK on this machine (see bench/language/install.mjs)",
     );
     process.exitCode = 1;
   }

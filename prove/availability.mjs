@@ -36,10 +36,10 @@ const LOOK_MS = 20;
 const BEGIN_MS_MAX = 30_000;
 const ANSWERS_MS_MAX = 5_000;
 
-/** After so many probes that miss their bound an attack has succeeded, and need not go on. */
+/** Number of missed probes after which an attack has succeeded and stops. */
 const MISSES_MAX = 10;
 
-/** How often an attack runs at most, while the machine is not quiet enough to judge. */
+/** Maximum number of runs of an attack while the machine is not quiet enough. */
 const RUNS_MAX = 3;
 
 async function messageOf(child, kind, msMax) {
@@ -51,7 +51,7 @@ async function messageOf(child, kind, msMax) {
   }
 }
 
-/** Starts the attack. `end` ends it and resolves with what it was answered. */
+/** Starts the attack. `end` stops it and resolves with the answers of the server. */
 async function startAttack(attack, given) {
   const child = fork(ATTACKER, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
   child.send({ kind: "attack", name: attack.name, ...given });
@@ -74,7 +74,7 @@ async function startAttack(attack, given) {
   };
 }
 
-/** The greatest memory of the server until `signal`. */
+/** Maximum memory of the server until `signal`. */
 async function watchMemory(server, signal) {
   let most = 0;
   while (!signal.aborted) {
@@ -84,7 +84,7 @@ async function watchMemory(server, signal) {
   return most;
 }
 
-/** Everything that happens while the server runs. */
+/** Runs an attack and all measurements on a running server. */
 async function underAttack(attack, server, { facts, seconds }) {
   const neighbour = new Neighbour(server.port, facts.neighbour.key);
   await neighbour.warmUp();
@@ -202,7 +202,7 @@ export async function prove(args) {
   }
   const work = mkdtempSync(join(tmpdir(), "bigpeer-prove-"));
   const clean = () => rmSync(work, { recursive: true, force: true });
-  // A server ends by itself when its parent is gone.
+  // A server ends by itself without its parent.
   for (const signal of ["SIGINT", "SIGTERM"]) {
     process.once(signal, () => {
       clean();

@@ -22,6 +22,6 @@ export function fieldsOf(i) {
 }
 
 export function idOf(i) {
-  // Random order, as of UUIDs, but reproducible.
+  // Random order like that of UUIDs, but reproducible.
   return createHash("md5").update(String(i)).digest("hex");
 }

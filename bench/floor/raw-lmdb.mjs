@@ -31,7 +31,7 @@ export function putGroup(raw, group) {
   });
 }
 
-/** Remembers what a store commits, so that the floor can do the same. */
+/** Records the commits of a store, so that the floor can repeat them. */
 export class Recorder {
   constructor(storage) {
     this.storage = storage;

@@ -3,7 +3,7 @@
  */
 import { fieldsOf, idOf } from "../floor/cars.mjs";
 
-/** Documents that are there before anything is measured; reads ask for them, upserts hit them. */
+/** Documents that exist before the measurement: reads return them, upserts change them. */
 export const DOCUMENTS = 20_000;
 
 export const CASES = {
@@ -37,12 +37,12 @@ export const CASES = {
   },
 };
 
-/** Of upsert number `i`: other fields each time, for a document that is there. */
+/** Fields of upsert number `i`, different each time, for an existing document. */
 export function upsertOf(i) {
   return { method: "upsert", collection: "cars", id: knownId(i), value: fieldsOf(i) };
 }
 
-/** All of them in turn, in an order that has nothing to do with that of their keys. */
+/** Visits all documents in turn, in an order that is unrelated to their keys. */
 export function knownId(i) {
   return idOf(i % DOCUMENTS);
 }

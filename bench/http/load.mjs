@@ -21,7 +21,7 @@ function requestBytes({ path, body }, i, token) {
   );
 }
 
-/** The size of the answer that begins with `chunk`, with its head. */
+/** Returns the size of the answer that begins with `chunk`, including its headers. */
 function answerSize(chunk) {
   const end = chunk.indexOf(HEAD_END);
   const head = chunk.latin1Slice(0, end);
@@ -32,7 +32,7 @@ function answerSize(chunk) {
   return end + HEAD_END.length + Number(size);
 }
 
-/** One connection. Asks until `next` has no request any more. */
+/** One connection. Sends requests until `next` returns none. */
 function drive(port, next, times) {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });
@@ -72,6 +72,6 @@ async function round({ port, token, name, from, connections, seconds, count }) {
 }
 
 process.on("message", (asked) => {
-  // A request that fails ends the process, and its parent with it.
+  // A failed request ends this process and its parent.
   void round(asked).then((result) => process.send?.(result));
 });

@@ -13,7 +13,7 @@ import { createRequire } from "node:module";
 const [from, host, connections] = process.argv.slice(2);
 const { Pool } = createRequire(from)("pg");
 const pool = new Pool({ host, user: "bench", database: "postgres", max: Number(connections) });
-// PostgreSQL is stopped first.
+// PostgreSQL stops before this server; the errors of its connections are ignored.
 pool.on("error", () => {});
 
 const UPSERT = {
@@ -27,7 +27,7 @@ async function write({ commands }) {
   return { results: [{ method, transactionId: 0 }] };
 }
 
-/** A request that fails ends the process, and its parent with it. */
+/** A failed request ends this process and its parent. */
 async function answer(chunks, response) {
   const body = JSON.stringify(await write(JSON.parse(Buffer.concat(chunks).toString())));
   response.writeHead(200, {

@@ -24,14 +24,14 @@ const INSTALLED = "/usr/lib/postgresql";
 const WANTED = "15";
 const START_MS_MAX = 20_000;
 
-/** jsonb under a text key, and the merge of fields that an upsert of ours is. */
+/** A jsonb column with a text key, and an upsert that merges fields like that of Big Peer. */
 const SCHEMA = "CREATE TABLE cars (id text PRIMARY KEY, doc jsonb NOT NULL)";
 const UPSERT =
   `\\set n random(0, ${DOCUMENTS - 1})\n` +
   "INSERT INTO cars (id, doc) VALUES (md5(:n::text), :doc::jsonb) " +
   "ON CONFLICT (id) DO UPDATE SET doc = cars.doc || excluded.doc;\n";
 
-/** Undefined, and a sentence why, when there is none that can be used. */
+/** Returns undefined and reports the reason if PostgreSQL cannot be used. */
 export async function startPostgres(say) {
   const bin = findPrograms();
   if (bin === undefined) {
@@ -55,7 +55,7 @@ function findPrograms() {
     : undefined;
 }
 
-/** It refuses to run as root: the user of the package, then. */
+/** PostgreSQL refuses to run as root, so it runs as the user of its package. */
 function unprivileged() {
   if (process.getuid?.() !== 0) return {};
   return { uid: idOf("-u"), gid: idOf("-g") };
@@ -74,7 +74,7 @@ class Postgres {
   }
 
   static async start(bin) {
-    // Not inside another one of ours, which its user could not pass.
+    // Not inside another temporary folder, which that user could not enter.
     const folder = mkdtempSync(join(tmpdir(), "bigpeer-bench-"));
     const user = unprivileged();
     if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
@@ -93,7 +93,7 @@ class Postgres {
       listen_addresses: "",
       unix_socket_directories: folder,
       synchronous_commit: "on",
-      // For two loads, which take turns and both keep their connections.
+      // Enough connections for two loads that alternate and both keep theirs.
       max_connections: 200,
     };
     const given = Object.entries(settings);
@@ -137,7 +137,7 @@ class Postgres {
     writeFileSync(join(this.folder, "upsert.sql"), UPSERT);
   }
 
-  /** One round of upserts, durable, each connection waiting for its own. */
+  /** One round of durable upserts, with one in flight on each connection. */
   upserts({ connections, seconds }) {
     const prefix = `round-${performance.now()}`;
     const output = this.run("pgbench", [
@@ -149,7 +149,7 @@ class Postgres {
       "--jobs=2",
       `--time=${Math.ceil(seconds)}`,
       `--define=doc=${JSON.stringify(fieldsOf(2))}`,
-      // Times of one in five: writing them all would take from what is measured.
+      // Logs the time of one upsert in five, because the log itself takes time.
       "--log",
       `--log-prefix=${prefix}`,
       "--sampling-rate=0.2",

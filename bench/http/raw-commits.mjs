@@ -23,7 +23,7 @@ const recorder = new Recorder(new MemoryKeyValue());
 const store = await Store.open(recorder, nodePlatform);
 const runner = new StatementRunner({ store, platform: nodePlatform, appId: "bench" });
 
-/** What `writers` upserts at a time write, from number `from` on. */
+/** Records that groups of `writers` upserts write, from number `from` on. */
 async function record(from, count, writers) {
   const groups = [];
   for (let i = from; i < from + count; i += writers) {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { installDitto, installSqlite } from "./install.mjs";
 
-/** In the order of the table. `install` answers where the package is. */
+/** In the order of the table. `install` returns the place of the package. */
 export const KNOWN = [
   { name: "ours", file: "./ours.mjs" },
   { name: "ditto", file: "./ditto.mjs", install: installDitto },
@@ -25,7 +25,7 @@ export class ContestantProcess {
     this.ended = once(child, "exit");
   }
 
-  /** Undefined, and a sentence why, when it cannot take part. */
+  /** Returns undefined and reports the reason if the contestant cannot take part. */
   static async start({ name, file, install }, { folder, documents, phaseMs, heapMb }) {
     try {
       const from = await install?.();

@@ -14,12 +14,12 @@ const CITIES = ["Lisbon", "Oslo", "Nairobi", "Osaka", "Quito"];
 export const HITS = 50;
 export const TOP = 10;
 export const GROUPS = 100;
-/** Values of `batch` that a range delete takes: 5,000 documents. */
+/** Values of `batch` in a range delete: 5,000 documents. */
 export const DELETED_BATCHES = 100;
 export const COLOR = "green";
 export const YEAR = 2012;
 
-/** Whether all batches and groups are of one size, and something is left by a range delete. */
+/** Whether all batches and groups have the same size, and a range delete leaves documents. */
 export function isPossible(documents) {
   return documents % (HITS * GROUPS) === 0 && documents / HITS >= DELETED_BATCHES * 2;
 }
@@ -50,7 +50,7 @@ export function documentsOf(from, count, documents) {
   return Array.from({ length: count }, (_, j) => documentOf(from + j, documents));
 }
 
-/** Visits all documents in an order that is none, the same for every contestant. */
+/** Visits all documents in a pseudo-random order, the same for every contestant. */
 export function shuffled(k, documents) {
   return (k * 7919) % documents;
 }
@@ -60,7 +60,7 @@ export function newMileage(k) {
   return 400_000 + k;
 }
 
-/** What must be answered. Ids are sorted where no order is asked for. */
+/** Expected answers. Ids are sorted if the question sets no order. */
 export class Truth {
   constructor(documents) {
     this.documents = documents;
@@ -94,7 +94,7 @@ export class Truth {
   }
 }
 
-/** As JavaScript compares: ids are of letters and digits. */
+/** Compares as JavaScript does; ids have only letters and digits. */
 export function byText(a, b) {
   if (a === b) return 0;
   return a < b ? -1 : 1;

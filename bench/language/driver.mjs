@@ -35,7 +35,7 @@ function check(isRight, what) {
   if (!isRight) throw new Wrong(what);
 }
 
-/** As JSON has it: which class of objects a contestant makes is its own affair. */
+/** Compares values as JSON, because contestants return objects of different classes. */
 function same(found, wanted, what) {
   if (isDeepStrictEqual(JSON.parse(JSON.stringify(found)), wanted)) return;
   const [a, b] = [found, wanted].map((value) => JSON.stringify(value).slice(0, 300));
@@ -46,7 +46,7 @@ function idsOf(found) {
   return found.map((document) => document["_id"]).toSorted(byText);
 }
 
-/** Time that passed, and what all threads of this process took of a processor meanwhile. */
+/** Stopwatch: elapsed time and processor time of all threads of this process. */
 class Stopwatch {
   constructor() {
     this.ms = 0;
@@ -79,7 +79,7 @@ class Stopwatch {
   }
 }
 
-/** Until code is warm: by processor time, since a busy machine has less of it to give. */
+/** Warms up the code for a given processor time, so that a busy machine warms up as much. */
 async function warmUp(work) {
   const begun = performance.now();
   const before = process.cpuUsage();
@@ -90,13 +90,13 @@ async function warmUp(work) {
   }
 }
 
-/** A question, again and again. */
+/** Repeats a question. */
 async function ask(work, look) {
   await warmUp(work);
   return repeat(work, look);
 }
 
-/** Promises cost where there is nothing to wait for, and not all contestants make them. */
+/** Repeats `work` for a phase. It awaits only promises, because others would pay for them. */
 async function repeat(work, look) {
   let done = 0;
   const watch = Stopwatch.started();
@@ -110,7 +110,7 @@ async function repeat(work, look) {
   return watch.of(done);
 }
 
-/** The same, and the last answer to be judged with care; no two are held at once. */
+/** Repeats a question and checks the last answer in full. It holds one answer at a time. */
 async function repeatWhole(work) {
   let last;
   const measured = await ask(
@@ -125,7 +125,7 @@ async function repeatWhole(work) {
   return { measured, last };
 }
 
-/** `FLIGHT` that each wait for their own; groups, where a contestant cannot have several in flight. */
+/** `FLIGHT` writes in flight, or in one group if the contestant cannot have several in flight. */
 async function inFlight(one, group) {
   let sent = 0;
   const watch = Stopwatch.started();
@@ -146,7 +146,7 @@ function batchOf(k) {
   return shuffled(k, truth.batches);
 }
 
-/** One round: a contestant on a fresh folder, and what it was told to change. */
+/** One round: a contestant on a new folder, and the changes that it received. */
 class Round {
   constructor(number, contestant) {
     this.number = number;
@@ -177,7 +177,7 @@ class Round {
     return watch.of(documents);
   }
 
-  /** Documents that nobody has seen yet, made beforehand, more than a phase can take. */
+  /** New documents, prepared before the measurement, more than a phase can insert. */
   arrivals(count) {
     const made = documentsOf(documents + this.arrived, count, documents);
     return (k) => made[k] ?? documentOf(documents + this.arrived + k, documents);
@@ -203,7 +203,7 @@ class Round {
     return this.judgeArrivals(measured);
   }
 
-  /** They go into a collection beside the one that is asked. */
+  /** Inserts go into another collection than the queried one. */
   async judgeArrivals(measured) {
     this.arrived += measured.done;
     same(await this.contestant.arrivals(), this.arrived, "documents that arrived");

@@ -3,12 +3,12 @@
  */
 import { install } from "../rivals/install.mjs";
 
-/** The version whose behaviour the tests of the language know. */
+/** The version that the recorded cases of the language tests come from. */
 export function installDitto() {
   return install("@dittolive/ditto@5.1.0");
 }
 
-/** Built from source where there is no binary for the platform, which takes some minutes. */
+/** npm builds it from source if there is no binary for the platform, which takes minutes. */
 export function installSqlite() {
   return install("better-sqlite3@12.11.1");
 }

@@ -3,14 +3,14 @@
  * reference SDK. The operations after CREATE INDEX need the index.
  */
 
-/** Of raw LMDB doing the least work, for every operation. */
+/** Target ratio to raw LMDB, for every operation. */
 export const FLOOR_GOAL = 0.6;
 
-/** Requests in flight where several are. */
+/** Requests in flight in concurrent operations. */
 export const FLIGHT = 64;
 export const BULK = 1000;
 
-/** `unit`: what is told, operations in a second or milliseconds for one. */
+/** `unit`: operations a second, or milliseconds for one operation. */
 export const OPERATIONS = [
   { name: "bulk-insert", title: "INSERT, 1000 documents/statement", unit: "/s", goal: 2 },
   { name: "insert", title: "INSERT, one after the other", unit: "/s" },
@@ -29,10 +29,10 @@ export const OPERATIONS = [
   { name: "delete-range", title: "DELETE 5,000 by indexed range", unit: "ms", goal: 2 },
 ];
 
-/** Done in every round, told or not: the others stand on them. */
+/** Run in every round, because other operations depend on them. */
 const NEEDED = new Set(["bulk-insert", "index-build"]);
 
-/** What a round does when only some are asked for. */
+/** Operations of a round if only some are selected. */
 export function roundOf(asked) {
   const last = Math.max(...asked.map((name) => OPERATIONS.findIndex((one) => one.name === name)));
   return OPERATIONS.filter(

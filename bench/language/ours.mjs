@@ -8,7 +8,7 @@ import { StatementRunner, Store } from "@bigpeer/engine";
 import { nodePlatform, openLmdb } from "@bigpeer/node";
 import { COLOR, TOP, YEAR } from "./documents.mjs";
 
-/** Enough for every document of a large run in one answer. */
+/** Limit that fits all documents of a large run in one answer. */
 const LIMITS = { timeMs: 3_600_000, bytes: 16 * 1024 ** 3 };
 const POLL_MS = 2;
 
@@ -31,7 +31,7 @@ export class Contestant {
     await this.storage.close();
   }
 
-  /** No promise when there is nothing to wait for, as the server has it. */
+  /** Returns no promise if there is nothing to wait for, as in the server. */
   start(statement, args) {
     return this.runner.start({ statement, args });
   }

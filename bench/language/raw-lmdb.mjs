@@ -50,7 +50,7 @@ export class Contestant {
     return this.byId(id);
   }
 
-  /** Before the index: a walk over all documents, decoded, one field compared. */
+  /** Without the index: scans and decodes all documents, compares one field. */
   byBatch(batch) {
     return this.isIndexed ? this.byIndex(batch) : this.scanned(batch);
   }
@@ -61,7 +61,7 @@ export class Contestant {
     return found;
   }
 
-  /** A walk over the keys of one value, and a get for each. */
+  /** Scans the index entries of one value, with a get for each. */
   byIndex(batch) {
     const found = [];
     const range = { start: indexKey(batch, ""), end: indexKey(batch + 1, "") };
@@ -69,7 +69,7 @@ export class Contestant {
     return found;
   }
 
-  /** A walk, decoded, two fields compared. */
+  /** Scans and decodes all documents, compares two fields. */
   count() {
     let n = 0;
     for (const { value } of this.raw.getRange(CARS)) {
@@ -78,7 +78,7 @@ export class Contestant {
     return n;
   }
 
-  /** A walk, decoded, a map of sums. */
+  /** Scans and decodes all documents, with a map of sums. */
   groups() {
     const groups = new Map();
     for (const { value } of this.raw.getRange(CARS)) {
@@ -93,7 +93,7 @@ export class Contestant {
     return [...groups.values()];
   }
 
-  /** A walk, decoded; the best ten are kept in order. */
+  /** Scans and decodes all documents, keeps the best ten in order. */
   top() {
     const best = [];
     for (const { value } of this.raw.getRange(CARS)) {
@@ -106,7 +106,7 @@ export class Contestant {
     return best;
   }
 
-  /** A walk, decoded; the keys sorted and put in one batch with one sync. */
+  /** Scans and decodes all documents, sorts the keys, puts them in one batch with one sync. */
   async createIndex() {
     const keys = [];
     for (const { value } of this.raw.getRange(CARS)) keys.push(indexKey(value.batch, value["_id"]));
@@ -124,14 +124,14 @@ export class Contestant {
     return this.raw.put(`c${id}`, document);
   }
 
-  /** A walk, decoded, into a list. */
+  /** Scans and decodes all documents into a list. */
   all() {
     const found = [];
     for (const { value } of this.raw.getRange(CARS)) found.push(value);
     return found;
   }
 
-  /** A walk over the keys of the values; both keys of each document removed in one batch with one sync. */
+  /** Scans the index entries; removes both keys of each document in one batch with one sync. */
   async deleteBatches(from, to) {
     let deleted = 0;
     const range = { start: indexKey(from, ""), end: indexKey(to, "") };

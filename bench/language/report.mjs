@@ -18,7 +18,7 @@ function number(value) {
   return value.toFixed(value >= 10 ? 1 : 2);
 }
 
-/** How many times faster: rates and times count the other way round. */
+/** How many times faster. A higher rate is faster, and so is a shorter time. */
 function timesFaster(unit, ours, theirs) {
   if (ours === undefined || theirs === undefined) return undefined;
   return unit === "ms" ? theirs / ours : ours / theirs;
@@ -31,7 +31,7 @@ class Series {
     this.value = values.length > 0 ? median(values) : undefined;
   }
 
-  /** Least and most of the rounds, as parts of the median. */
+  /** Minimum and maximum of the rounds, relative to the median. */
   get spread() {
     if (this.value === undefined) return "–";
     const ends = [Math.min(...this.values), Math.max(...this.values)];
@@ -39,7 +39,7 @@ class Series {
   }
 }
 
-/** What one contestant made of an operation in all rounds; nothing when an answer was wrong. */
+/** Results of one contestant for an operation in all rounds; none if an answer was wrong. */
 export class Measured {
   constructor(unit) {
     this.unit = unit;
@@ -52,7 +52,7 @@ export class Measured {
     else this.wrong ??= answer.wrong;
   }
 
-  /** By time that passed, `ms`, or by what all threads took of a processor, `cpuMs`. */
+  /** `ms` is elapsed time, `cpuMs` the processor time of all threads. */
   by(kind) {
     if (this.wrong !== undefined) return new Series([]);
     return new Series(
@@ -118,7 +118,7 @@ export function printSpreads({ names, results, contestants }) {
   }
 }
 
-/** An answer that was wrong has no time; one of ours fails the run. */
+/** A wrong answer has no time. A wrong answer of Big Peer fails the run. */
 export function printWrong(results) {
   for (const [operation, row] of results) {
     for (const [contestant, { wrong }] of row) {
@@ -129,7 +129,7 @@ export function printWrong(results) {
   }
 }
 
-/** Ours alone with few and with many documents. */
+/** Big Peer alone, with few and with many documents. */
 export function printGrowth(names, sizes) {
   const heads = sizes.map(({ documents }) => documents.toLocaleString("en"));
   console.log(

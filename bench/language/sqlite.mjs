@@ -1,7 +1,7 @@
 /**
- * SQLite with JSON: documents as JSON text under their id, an expression index, WAL with a sync for
- * each commit, statements prepared once, room enough that no page is read twice. The package works
- * synchronously, so what others have in flight it does as one transaction.
+ * Contestant: SQLite with JSON. Documents are JSON text with an id, with an expression index. It uses
+ * WAL with a sync for each commit, statements that are prepared once, and a cache for all pages. The
+ * package is synchronous, so it runs writes that others have in flight as one transaction.
  */
 import { createRequire } from "node:module";
 import { join } from "node:path";

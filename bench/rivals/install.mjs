@@ -10,7 +10,7 @@ import { join } from "node:path";
 
 const CACHE = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "bigpeer-bench");
 
-/** What `npm run` tells its scripts and would make npm install elsewhere, or something else. */
+/** Variables that `npm run` sets and that would change what npm installs, or where. */
 const MISLEADING =
   /^npm_(package_|lifecycle_|config_(local_prefix|prefix|workspaces?|global|omit|only|dry_run)$)/i;
 

@@ -5,7 +5,7 @@
 
 const known = new Map();
 
-/** Asked before somebody was there who knows. */
+/** Questions that arrived before their function was registered. */
 let waiting = [];
 
 async function reply({ id, kind, ...given }) {
@@ -21,7 +21,7 @@ function hear(question) {
   else waiting.push(question);
 }
 
-/** May be called by several modules. */
+/** Several modules may call it. */
 export function answer(functions) {
   if (known.size === 0) {
     process.on("message", hear);
@@ -33,12 +33,12 @@ export function answer(functions) {
   for (const question of questions) hear(question);
 }
 
-/** Something that nobody asked for. */
+/** Sends a message that is not an answer. */
 export function tell(message) {
   process.send?.(message);
 }
 
-/** Seconds on a processor since `before`, in all threads. */
+/** Processor time of all threads since `before`, in seconds. */
 export function cpuSecondsSince(before) {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;

@@ -25,7 +25,7 @@ function messageOf(mark) {
   return message;
 }
 
-/** Each piece is sent when the one before it was taken. */
+/** Sends each piece when the socket has accepted the one before. */
 function sendPieces(socket, i = 0) {
   if (i < pieces.length) socket.send(pieces[i], () => sendPieces(socket, i + 1));
 }

@@ -18,7 +18,7 @@ import { fieldsOfHolder, idOfHolder } from "./turn.mjs";
 const FEW = 10;
 const FLIGHT = 64;
 const PROCESSES = 4;
-/** Descriptors that a server needs beside its connections. */
+/** Open files that a server needs in addition to its connections. */
 const OTHER_FILES = 500;
 const GOAL = 1.5;
 const WAIT_MS = 50;
@@ -34,7 +34,7 @@ function filesMax() {
   }
 }
 
-/** A server with so many connections; upserts come over HTTP. */
+/** Starts a server with `count` connections; upserts arrive over HTTP. */
 class OverSockets {
   static async open(folder, peers, documents) {
     const made = new OverSockets();
@@ -42,7 +42,7 @@ class OverSockets {
     made.peers = peers;
     made.turn = documents;
     made.next = 0;
-    // Who follows before there is anything need not look through all of it.
+    // A client that subscribes to an empty collection causes no scan.
     made.server = await startBigPeer(join(folder, `commits-${peers}`));
     made.crowds = new Crowds(PROCESSES);
     await made.crowds.grow(peers, made.server, "own");
@@ -71,7 +71,7 @@ class OverSockets {
     return { cpuUs, perSecond: (done * 1000) / elapsedMs };
   }
 
-  /** Waits until all that was written has come. */
+  /** Waits until all writes have arrived. */
   async #arrive() {
     for (const end = performance.now() + WAIT_MS_MAX; ; await setTimeout(WAIT_MS)) {
       const { writes } = await this.crowds.counted();
@@ -88,7 +88,7 @@ class OverSockets {
   }
 }
 
-/** The same in a process of its own, without sockets. */
+/** The same in one process, without sockets. */
 class InProcess {
   static async open(folder, peers, documents) {
     const made = new InProcess();
@@ -111,7 +111,7 @@ class InProcess {
   }
 }
 
-/** Rounds of all alternate. The first is not counted. */
+/** Alternates the rounds of all servers. The first round does not count. */
 async function compare(title, sides, { count, ms }) {
   let worst = 0;
   for (const flight of [1, FLIGHT]) {

@@ -22,7 +22,7 @@ function begin() {
   fault = undefined;
 }
 
-/** One client. Resolves when it follows. */
+/** Starts one client. Resolves when it is subscribed. */
 function join({ port, path, speech, number, place }) {
   return new Promise((resolve, reject) => {
     let follows = false;
@@ -66,7 +66,7 @@ function took(place, count, size) {
 }
 
 answer({
-  /** Clients `from` on, so many more. `follows`: all the same, or each its own. */
+  /** Adds clients, numbered from `from` on. `follows`: all the same documents, or each its own. */
   async connect({ port, path, name, given, from, count }) {
     const speech = await SPEECHES[name](given);
     const before = clients.length;
@@ -82,7 +82,7 @@ answer({
     await Promise.all(Array.from({ length: AT_A_TIME }, joiner));
   },
 
-  /** What came so far. What went wrong fails it. */
+  /** Writes that arrived so far. Throws if a client failed. */
   counted() {
     if (fault !== undefined) throw new Error(fault);
     return { ...figures, least: Math.min(...writes), most: Math.max(...writes) };

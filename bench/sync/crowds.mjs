@@ -29,12 +29,12 @@ export class Crowds {
     });
   }
 
-  /** Writes that all clients have. */
+  /** Number of writes that all clients have. */
   get reached() {
     return Math.min(...this.crowds.map(({ all, clients }) => (clients > 0 ? all : Infinity)));
   }
 
-  /** Resolves when all clients have so many writes. */
+  /** Resolves when all clients have that number of writes. */
   reach(turn, timeoutMs) {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
@@ -50,7 +50,7 @@ export class Crowds {
     });
   }
 
-  /** More clients, up to `count` of them. `follows`: "same", or "own" when each has its own. */
+  /** Adds clients, up to `count`. `follows`: "same", or "own" if each follows another document. */
   async grow(count, { name, port, path, given }, follows) {
     const joins = [];
     for (const [i, crowd] of this.crowds.entries()) {
@@ -65,7 +65,7 @@ export class Crowds {
     await Promise.all(joins);
   }
 
-  /** What came to all of them. Rejects when a client failed. */
+  /** Writes that arrived at all clients. Rejects if a client failed. */
   async counted() {
     const told = [];
     for (const { child, clients } of this.crowds) {

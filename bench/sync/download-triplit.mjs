@@ -10,7 +10,7 @@ import { load } from "./triplit-module.mjs";
 answer({
   async download({ from, url, token, documents }) {
     const { WebSocket } = createRequire(from)("ws");
-    // Node 20 has no WebSocket of its own. Triplit dispatches an event on it that nobody waits for.
+    // Node 20 has no WebSocket. Triplit dispatches an event on it that no code waits for.
     globalThis.WebSocket = class extends WebSocket {
       dispatchEvent() {
         return true;

@@ -62,7 +62,7 @@ async function pouchdb({ folder, documents, name }) {
   return { server, client: "download-pouchdb.mjs", given: { from, ...given } };
 }
 
-/** One download by a fresh process. `kept`: in memory or in a folder. */
+/** One download in a new process. `kept`: in memory or in a folder. */
 async function download({ server, client, given }, { documents, folder }) {
   const child = start(client, { heapMb: HEAP_MB });
   const before = server.cpuSeconds;
@@ -137,7 +137,7 @@ function contestantsOf(documents, fewer) {
   ];
 }
 
-/** Reached when it is fast enough, or so many times faster than the best rival with as many documents. */
+/** The target is met by the rate, or by the factor over the best rival with as many documents. */
 function judge(measured) {
   for (const kept of ["memory", "folder"]) {
     const rate = (name) => measured.get(`${name} ${kept}`);

@@ -31,7 +31,7 @@ class Contestant {
     await this.crowds.grow(clients, this.server, "same");
   }
 
-  /** Writes for some time, so many at a time. */
+  /** Writes for a time, with a number of writes in flight. */
   async round(flight, ms) {
     const { crowds, server } = this;
     const before = { at: performance.now(), cpu: server.child.cpuSeconds, written: this.written };
@@ -50,7 +50,7 @@ class Contestant {
     };
   }
 
-  /** Each client has each write once. */
+  /** Checks that each client has each write once. */
   async judge() {
     const counted = await this.crowds.counted();
     if (counted.least !== this.written || counted.most !== this.written) {
@@ -62,7 +62,7 @@ class Contestant {
   }
 }
 
-/** Ours, with the documents that will be written. */
+/** Starts Big Peer with the documents that will be written. */
 async function startOurs(folder) {
   const server = await startBigPeer(join(folder, "fan-out"));
   await server.fill(TARGETS, (i) => ({ _id: idOfTurn(i), ...fieldsOfTurn(i) }));
@@ -98,7 +98,7 @@ function print(title, contestants, results) {
   return contestants.map((_, i) => of(i, ({ rate }) => rate));
 }
 
-/** The size of a message of ours, which the floor's messages have. */
+/** Size of a message of Big Peer, which the messages of the floor also have. */
 async function sizeOfMessage(ours) {
   const number = ++ours.written;
   await Promise.all([ours.server.write(ours.turn++), ours.crowds.reach(number, WRITE_MS_MAX)]);

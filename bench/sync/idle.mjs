@@ -14,7 +14,7 @@ const GOAL_KB = 40;
 const KB = 1024;
 const MB = 1024 * 1024;
 
-/** Memory with each of the numbers of connections, and how many were opened a second. */
+/** Memory for each number of connections, and connections opened a second. */
 async function measureServer(server, follows, counts) {
   const crowds = new Crowds(PROCESSES);
   const found = [];
@@ -33,7 +33,7 @@ async function measureServer(server, follows, counts) {
   return { found, opened: (counts.at(-1) * 1000) / openMs };
 }
 
-/** Bytes of objects and buffers, without what pages waste. */
+/** Bytes of objects and buffers, without unused parts of pages. */
 function held({ heapUsed, external }) {
   return heapUsed + external;
 }

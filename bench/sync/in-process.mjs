@@ -21,7 +21,7 @@ let turn;
 let next = 0;
 let delivered = 0;
 
-/** One peer. Resolves when it follows. */
+/** Starts one peer. Resolves when it is subscribed. */
 function join(server, speech, number) {
   return new Promise((resolve, reject) => {
     let follows = false;
@@ -64,7 +64,7 @@ async function fill() {
   }
 }
 
-/** Waits until all that was written has been sent. */
+/** Waits until all writes have been sent. */
 async function arrive(expected) {
   for (const end = performance.now() + WAIT_MS_MAX; ; await setImmediate()) {
     if (delivered === expected) return;
@@ -91,13 +91,13 @@ answer({
     const startedAt = performance.now();
     for (let i = 0; i < peers; i++) await join(server, speech, i);
     const joinUs = ((performance.now() - startedAt) * 1000) / peers;
-    // Who follows before there is anything need not look through all of it.
+    // A client that subscribes to an empty collection causes no scan.
     await fill();
     await arrive(peers);
     return { joinUs };
   },
 
-  /** Microseconds of a processor for each commit, and commits a second. */
+  /** Processor time of a commit in microseconds, and commits a second. */
   async round({ flight, ms }) {
     let done = 0;
     let expected = delivered;

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const TICKS_A_SECOND = 100;
 const STOP_MS_MAX = 10_000;
 
-/** All that were started and have not ended. */
+/** Running processes. */
 const running = new Set();
 
 export class Child {
@@ -50,7 +50,7 @@ export class Child {
     });
   }
 
-  /** Seconds on a processor, in all threads. */
+  /** Processor time of all threads, in seconds. */
   get cpuSeconds() {
     try {
       const [, fields] = readFileSync(`/proc/${this.process.pid}/stat`, "utf8").split(") ");
@@ -63,7 +63,7 @@ export class Child {
 
   async stop() {
     if (!running.has(this)) return;
-    // Without its parent it ends at once: nothing that it has is needed any more.
+    // The process ends at once without its parent, because its data is no longer needed.
     if (this.process.connected) this.process.disconnect();
     const late = setTimeout(() => this.process.kill("SIGKILL"), STOP_MS_MAX);
     await this.ended;

@@ -44,7 +44,7 @@ export class RawClient {
     socket.on("error", (error) => this.onClose(error.message));
   }
 
-  /** Connected when it resolves. Messages are told from then on, each valid until it returns. */
+  /** Resolves when connected. `onMessage` then receives each message, which is valid during the call. */
   static open({ port, path, onMessage, onClose, localAddress }) {
     return new Promise((resolve, reject) => {
       const socket = connect({ port, host: "127.0.0.1", localAddress, noDelay: true });
@@ -70,7 +70,7 @@ export class RawClient {
         const client = new RawClient(socket, onMessage, onClose);
         resolve(client);
         const rest = head.subarray(end + HEAD_END.length);
-        // Whoever waits for the client sees it before its first message.
+        // The caller receives the client before its first message.
         if (rest.length > 0) setImmediate(() => socket.emit("data", rest));
       };
       socket.on("data", take);

@@ -16,7 +16,7 @@ const START_MS_MAX = 20_000;
 const FILL_BATCH = 1_000;
 const SERVER = fileURLToPath(new URL("../../packages/server/package.json", import.meta.url));
 
-/** Ready when it resolves; `folder` must not be there. `flags` and `env` are further settings. */
+/** Resolves when ready. `folder` must not exist. `flags` and `env` are further settings. */
 export async function startBigPeer(folder, { flags = ["--management-port", "off"], env } = {}) {
   const child = start("../../packages/server/dist/main.js", {
     args: ["--data-dir", folder, "--port", "0", ...flags],
@@ -62,7 +62,7 @@ class BigPeer {
     return this.upsert(idOfTurn(turn), fieldsOfTurn(turn));
   }
 
-  /** So many documents, made by their number. */
+  /** Writes `count` documents, created by number. */
   async fill(count, documentOf) {
     for (let i = 0; i < count; i += FILL_BATCH) {
       const size = Math.min(FILL_BATCH, count - i);
@@ -75,7 +75,7 @@ class BigPeer {
   }
 }
 
-/** The same version that ours uses, where ours uses it. */
+/** The version of `ws` that Big Peer uses. */
 export async function installWs() {
   const found = createRequire(SERVER)
     .resolve.paths("ws")

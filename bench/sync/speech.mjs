@@ -9,7 +9,7 @@ function siteOf(i) {
   return (i + 1).toString(16).padStart(16, "0");
 }
 
-/** `own`: each client follows something else. */
+/** `own`: each client follows another document. */
 function queryOf(i, { follows }) {
   if (follows === "own") {
     return { query: "SELECT * FROM cars WHERE holder = :me", args: { me: `holder ${i}` } };
@@ -54,7 +54,7 @@ async function bigPeer(given) {
   };
 }
 
-/** Nothing is said: who is connected gets everything. */
+/** Sends nothing: a connected client receives everything. */
 function bare() {
   return { begin: () => true, hear: () => false };
 }

@@ -7,7 +7,7 @@ import { RawClient } from "./raw-client.mjs";
 import { SPEECHES } from "./speech.mjs";
 import { fieldsOfTurn, idOfTurn, markOf, TARGETS } from "./turn.mjs";
 
-/** Resolves when it follows. `wait(turn)` resolves with the time at which that write has come. */
+/** Resolves when subscribed. `wait(turn)` resolves with the arrival time of that write. */
 async function follow({ port, token, path }) {
   const speech = await SPEECHES["big peer"]({ token, follows: "same" });
   let client;

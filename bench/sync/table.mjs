@@ -8,7 +8,7 @@ export function row(title, cells) {
   console.log(title.padEnd(TITLE_WIDTH) + cells.map((cell) => cell.padStart(WIDTH)).join(""));
 }
 
-/** Empty for what is not known. */
+/** Returns an empty text for an unknown value. */
 export function figure(number, digits = 0) {
   if (number === undefined || Number.isNaN(number)) return "";
   return number.toLocaleString("en", {
@@ -21,7 +21,7 @@ export function median(numbers) {
   return quantile(numbers, 0.5);
 }
 
-/** Least and most, as parts of the median. */
+/** Minimum and maximum, relative to the median. */
 export function spread(numbers) {
   const middle = median(numbers);
   const ends = [Math.min(...numbers), Math.max(...numbers)];
@@ -33,7 +33,7 @@ export function quantile(numbers, part) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 }
 
-/** What is asked for, and whether it is so. */
+/** Prints a target and whether it is met. */
 export function verdict(sentence, isReached) {
   console.log(`asked for: ${sentence}: ${isReached ? "yes" : "NO"}`);
 }

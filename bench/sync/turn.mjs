@@ -8,7 +8,7 @@ const MARK = "turn-";
 const MARK_BYTES = Buffer.from(MARK);
 const DIGITS = 9;
 
-/** Documents that are written in turn: more than writes are in flight, so that none is passed over. */
+/** Documents that are written in turn: more than writes in flight, so none is skipped. */
 export const TARGETS = 64;
 
 export function markOf(turn) {
@@ -19,12 +19,12 @@ export function idOfTurn(turn) {
   return `car-${turn % TARGETS}`;
 }
 
-/** What a write sets: all fields have other values than before. */
+/** Fields of a write, all different from the previous ones. */
 export function fieldsOfTurn(turn) {
   return { ...fieldsOf(turn), turn: markOf(turn) };
 }
 
-/** Of documents that have a holder each, by whom they are followed. */
+/** Id of a document with its own holder, by which one client selects it. */
 export function idOfHolder(i) {
   return idOf(i);
 }
@@ -33,7 +33,7 @@ export function fieldsOfHolder(i, turn) {
   return { ...fieldsOf(i), holder: `holder ${i}`, turn: markOf(turn) };
 }
 
-/** How many writes a message brings. */
+/** Counts the writes in a message. */
 export function countMarks(message) {
   let count = 0;
   let at = message.indexOf(MARK_BYTES);

@@ -17,7 +17,7 @@ const VISIT_PAUSE_MS = 700;
 const WRITE_PAUSE_MS = 5;
 const CONTENT_SIZE = 20_000;
 
-/** One connection that is kept. Resolves with status and content; rejects after a time. */
+/** One persistent connection. Resolves with status and content; rejects after a timeout. */
 class Caller {
   constructor(port) {
     this.port = port;
@@ -65,7 +65,7 @@ class Caller {
   }
 }
 
-/** Probes of `/health/live` on a connection of their own, which is there before the attack. */
+/** Probes `/health/live` on its own connection, which is open before the attack. */
 export class Prober {
   constructor(port) {
     this.caller = new Caller(port);
@@ -101,7 +101,7 @@ export class Prober {
   }
 }
 
-/** Does `visit` again and again until `signal`; times of those that went well, reasons of others. */
+/** Repeats `visit` until `signal`. Returns times of successes and reasons of failures. */
 async function again(signal, pauseMs, visit) {
   const done = { times: [], failed: [] };
   while (!signal.aborted) {
@@ -117,7 +117,7 @@ async function again(signal, pauseMs, visit) {
   return done;
 }
 
-/** Says hello, subscribes, waits until the subscription is complete. */
+/** Sends `hello`, subscribes, and waits until the subscription is complete. */
 function syncOnce(port, key) {
   return new Promise((resolve, reject) => {
     const late = AbortSignal.timeout(ANSWER_MS_MAX);
@@ -156,7 +156,7 @@ export function helloOf(token, site, changes = {}) {
   return { t: "hello", version: SYNC_VERSION, token, site, peer, now: Date.now(), ...changes };
 }
 
-/** A form with one file, whose content nobody has uploaded before. */
+/** A form with one file whose content is new. */
 function formOf() {
   const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n';
   return Buffer.concat([
@@ -199,7 +199,7 @@ export class Neighbour {
     this.acknowledged.push(number);
   }
 
-  /** Everything once, so that the app is open before the attack. */
+  /** Does everything once, so that the app is open before the attack. */
   async warmUp() {
     for (let i = 0; i < 20; i++) await this.write();
     await syncOnce(this.port, this.key);
@@ -221,7 +221,7 @@ export class Neighbour {
   }
 }
 
-/** How many of the acknowledged writes a server does not have. */
+/** Number of acknowledged writes that a server has lost. */
 export async function countLost(port, key, acknowledged) {
   const caller = new Caller(port);
   const statement = "SELECT number FROM jobs";
@@ -231,7 +231,7 @@ export async function countLost(port, key, acknowledged) {
   return acknowledged.filter((number) => !held.has(number)).length;
 }
 
-/** Whether the server reads and writes in an app, after the attack. */
+/** Whether the server can read and write in an app after the attack. */
 export async function answersIn(port, key, collection) {
   const caller = new Caller(port);
   try {

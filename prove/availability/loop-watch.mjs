@@ -18,7 +18,7 @@ const buffer = Buffer.alloc(128);
 const cpuMs = cpuClock();
 let before = { wall: performance.now(), cpu: cpuMs() };
 
-/** Milliseconds of a processor that this thread has used. */
+/** Processor time of this thread in milliseconds. */
 function cpuClock() {
   try {
     const fd = openSync(`/proc/self/task/${process.pid}/schedstat`, "r");
@@ -29,7 +29,7 @@ function cpuClock() {
 }
 
 function look() {
-  // Who started it is gone: nobody would end it.
+  // The parent is gone, and no other process would stop this one.
   if (process.ppid !== parent) process.kill(process.pid, "SIGKILL");
   const now = { wall: performance.now(), cpu: cpuMs() };
   const cpu = now.cpu - before.cpu;
@@ -40,5 +40,5 @@ function look() {
   }
 }
 
-// Other threads load it too; what they do keeps nobody waiting.
+// Other threads load this file too, but their work does not block requests.
 if (file !== undefined && isMainThread) setInterval(look, LOOK_MS).unref();

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 const STEAL = 7;
 const COUNTED = 8;
 
-/** Ticks of all processors so far: those that the host took away, and all of them. */
+/** Ticks of all processors: those that the host took away, and all. */
 function ticks() {
   const [line] = readFileSync("/proc/stat", "latin1").split("\n", 1);
   const counts = line
@@ -18,7 +18,7 @@ function ticks() {
   return { stolen: counts[STEAL], all: counts.reduce((sum, count) => sum + count, 0) };
 }
 
-/** Begins to watch. The answer tells which part of the processors' time was taken away since. */
+/** Starts a measurement. The result returns the share of processor time that the host took. */
 export function watchSteal() {
   const begin = ticks();
   return () => {

@@ -5,16 +5,19 @@ import { parseArgs } from "node:util";
 
 export const USAGE = `npm run prove -- availability [options]
 
-  --only NAMES      these attacks alone: names or beginnings of names, with commas between
-  --list            prints the attacks and exits
-  --seconds N       how long each attack runs (default 10)
-  --store FOLDER    takes the prepared store from this folder; prepares it there when it is absent
-  --documents N     documents of the prepared store (default 50000)
-  --profile FOLDER  writes a CPU profile of each attacked server, and prints its longest piece
-  --json FILE       writes the figures as JSON as well
+Attacks the server in many ways and checks that it stays available.
+
+  --only NAMES      run only these attacks: names or first words of names, separated by commas
+  --list            list the attacks and exit
+  --seconds N       duration of each attack (default 10)
+  --store FOLDER    folder of the prepared store; created if it does not exist
+  --documents N     number of documents in the prepared store (default 50000)
+  --profile FOLDER  write a CPU profile of each attacked server, and print its longest piece of work
+  --json FILE       also write the figures as JSON
+  --help            show this text
 `;
 
-/** Throws with a sentence where the arguments are wrong. */
+/** Throws an error with a sentence if the arguments are invalid. */
 export function parseOptions(args) {
   const { values } = parseArgs({
     args,
@@ -47,7 +50,7 @@ function isChosen(name, word) {
   return name === word || name.startsWith(`${word}-`);
 }
 
-/** The attacks whose names are, or begin with, one of `only`; all of them without it. */
+/** Attacks whose names equal or begin with one of `only`; all attacks without `only`. */
 export function chooseAttacks(attacks, only) {
   if (only === undefined) return attacks;
   const unknown = only.find((word) => !attacks.some(({ name }) => isChosen(name, word)));

@@ -64,12 +64,12 @@ async function fill(server, token, count) {
   }
   await execute("CREATE INDEX by_status ON orders (status)");
   await execute("CREATE INDEX by_customer ON orders (customer, placed)");
-  // Indexes are built in the background; every attack would meet the rest of it.
+  // Waits for the background build of the indexes, which would disturb the attacks.
   const unfinished = "SELECT _id FROM system:indexes WHERE state IS NOT MISSING";
   while ((await execute(unfinished)).items.length > 0) await setTimeout(100);
 }
 
-/** What an attack must know of the store: ids of apps, keys. Prepares the store where it is absent. */
+/** Returns ids of apps and keys for the attacks. Prepares the store if it does not exist. */
 export async function prepareStore(folder, documents) {
   const file = join(folder, FACTS_FILE);
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));

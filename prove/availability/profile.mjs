@@ -56,7 +56,7 @@ function timesOf({ samples, timeDeltas }, tree, { from, to }) {
   return most.map(([name, time]) => `    ${time.toFixed(0).padStart(6)} ms  ${name}`);
 }
 
-/** The stack that most samples of a run have. */
+/** The most frequent stack of a run. */
 function commonStack({ samples }, tree, { from, to }) {
   const counts = new Map();
   for (let i = from; i <= to; i++) counts.set(samples[i], (counts.get(samples[i]) ?? 0) + 1);
@@ -80,7 +80,7 @@ function sampleAt({ samples, timeDeltas }, ms) {
   return found === -1 ? samples.length : found;
 }
 
-/** The longest piece with its functions and its stack, and the functions of all; from `skipMs` on. */
+/** Describes, from `skipMs` on, the longest piece with its stack, and all functions. */
 export function describeLongest(file, skipMs) {
   if (!existsSync(file)) return `  no profile at ${file}`;
   const profile = JSON.parse(readFileSync(file, "utf8"));

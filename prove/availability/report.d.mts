@@ -10,14 +10,14 @@ export interface Result {
   readonly credential: string;
   readonly probes: { readonly times: readonly number[]; readonly failed: number };
   readonly neighbour: Record<"writes" | "syncs" | "uploads", Service>;
-  /** Which part of the machine's time its host took away. */
+  /** Share of processor time that the host took away. */
   readonly stolenPart: number;
   readonly turns: { readonly cpuMs: number; readonly wallMs: number };
   readonly maxRssMb: number;
   readonly answers: Record<string, number>;
   readonly isAlive: boolean;
   readonly lost: number;
-  /** Why it could not be run; then there is nothing else. */
+  /** Why the attack could not run; then all other fields are absent. */
   readonly error?: string;
 }
 

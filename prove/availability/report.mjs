@@ -6,10 +6,10 @@ export const PROBES = 200;
 export const PROBE_MS_MAX = 250;
 export const RSS_ANON_MB_MAX = 700;
 
-/** Beyond it a write, sync or upload of the neighbour does not go on. */
+/** A write, sync or upload of the neighbour that takes longer counts as stopped. */
 export const NEIGHBOUR_MS_MAX = 5_000;
 
-/** Of a machine whose host takes more of its time than this, a missed bound says nothing. */
+/** If the host takes a larger share of the time, a missed limit proves nothing. */
 export const STOLEN_PART_MAX = 0.01;
 
 export function longest(times) {
@@ -21,7 +21,7 @@ export function quantile(times, part) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 }
 
-/** What did not hold, in words; empty when all of it did. */
+/** Violated guarantees in words; empty if all hold. */
 export function faultsOf(result) {
   if (result.error !== undefined) return [`failed to run: ${result.error}`];
   const faults = [];
@@ -42,7 +42,7 @@ export function faultsOf(result) {
   return faults;
 }
 
-/** Whether it did not hold, on a machine that was not quiet. */
+/** Whether the attack succeeded on a machine that was not quiet. */
 export function mustRunAgain(result) {
   return faultsOf(result).length > 0 && result.stolenPart > STOLEN_PART_MAX;
 }
@@ -71,14 +71,14 @@ function ms(time) {
   return Number.isFinite(time) ? String(Math.round(time)) : "";
 }
 
-/** How many there were, how many of them failed, and the longest wait. */
+/** Number of calls, number of failures, and the longest wait. */
 function service({ times, failed }) {
   const count =
     failed.length === 0 ? `${times.length}` : `${times.length}, ${failed.length} failed`;
   return `${count}; ${ms(longest(times))} ms`;
 }
 
-/** What there was most of, first. */
+/** Counts of answers, the most frequent first. */
 function tally(answers) {
   const sorted = Object.entries(answers).sort(([, a], [, b]) => b - a);
   return sorted.map(([kind, count]) => `${kind} × ${count}`).join(", ");

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 const MAIN = fileURLToPath(new URL("../../packages/server/dist/main.js", import.meta.url));
 const WATCH = new URL("loop-watch.mjs", import.meta.url).href;
 
-/** As `npm start` has it. */
+/** The option of `npm start`. */
 const NODE_OPTIONS = ["--max-semi-space-size=32"];
 const START_MS_MAX = 60_000;
 const STOP_MS_MAX = 30_000;
@@ -55,7 +55,7 @@ class ServerProcess {
     return most;
   }
 
-  /** In order; by force when that takes too long. */
+  /** Stops the process with SIGTERM, and by force if that takes too long. */
   async stop() {
     this.child.kill("SIGTERM");
     const over = new AbortController();
@@ -72,7 +72,7 @@ class ServerProcess {
   }
 }
 
-/** Ready when it resolves. `profile` names the file of a CPU profile that its end writes. */
+/** Resolves when ready. `profile` is the file for a CPU profile, written at exit. */
 export async function startServer(folder, { management = false, flags = [], profile } = {}) {
   mkdirSync(folder, { recursive: true });
   const loopFile = join(folder, "loop.txt");
@@ -109,7 +109,7 @@ export async function startServer(folder, { management = false, flags = [], prof
   throw new Error(`expected a server that is ready\n${log}`);
 }
 
-/** What the file says, when the server at its address is ready. */
+/** Returns the content of the file if the server at its address is ready. */
 async function readyAt(file) {
   try {
     const quickstart = JSON.parse(readFileSync(file, "utf8"));
@@ -120,7 +120,7 @@ async function readyAt(file) {
   }
 }
 
-/** A start corrects the addresses in the file: until then there must be none that was of another. */
+/** Removes the old address from the file; the start of the server writes the new one. */
 function forgetAddress(file) {
   if (!existsSync(file)) return;
   writeFileSync(

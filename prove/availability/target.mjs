@@ -8,7 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import { RawClient } from "../../bench/sync/raw-client.mjs";
 
 export class Target {
-  /** `facts` are those of the prepared store; `onBegun` is called with the first thing that is sent. */
+  /** `facts` describe the prepared store. `onBegun` is called when the first bytes are sent. */
   constructor({ port, facts, seconds }, onBegun) {
     this.port = port;
     this.facts = facts;
@@ -41,7 +41,7 @@ export class Target {
     return setTimeout(ms);
   }
 
-  /** `act` again and again until the attack is over, `count` times at once. */
+  /** Repeats `act` until the attack is over, `count` at once. */
   async many(count, act) {
     const one = async (i) => {
       for (let round = 0; !this.isOver; round++) await act(i, round);
@@ -58,7 +58,7 @@ export class Target {
     return agent;
   }
 
-  /** Sends a body (bytes) and reads the answer. Resolves with the status, 0 when it was cut. */
+  /** Sends a body and reads the answer. Resolves with the status, or 0 if the connection broke. */
   send({ method = "POST", path, key, body, type = "application/json", address, headers = {} }) {
     this.begin();
     return new Promise((resolve) => {
@@ -83,7 +83,7 @@ export class Target {
       let hasAnswer = false;
       sent.on("error", (error) => {
         if (hasAnswer) return;
-        // What is refused at once must not make the attacker spin.
+        // Waits, so that immediate refusals do not let the attacker spin.
         void setTimeout(20).then(() => finish(this.isOver ? "unanswered" : error.code, 0));
       });
       sent.on("response", (response) => {
@@ -103,7 +103,7 @@ export class Target {
     return this.json("/api/v4/store/execute", key, { statement, args });
   }
 
-  /** A plain connection. Resolves when it is open, with undefined when it is refused. */
+  /** Opens a plain connection. Resolves with undefined if it is refused. */
   socket(address) {
     this.begin();
     return new Promise((resolve) => {
@@ -118,7 +118,7 @@ export class Target {
     });
   }
 
-  /** Resolves with a WebSocket, or undefined when it was refused. `client.isClosed` says the rest. */
+  /** Resolves with a WebSocket, or undefined if it was refused. `client.isClosed` shows its end. */
   async webSocket({ address, path = "/sync", onMessage = () => {} } = {}) {
     this.begin();
     try {
@@ -147,11 +147,11 @@ export class Target {
     }
   }
 
-  /** Writes all of it, as fast as it is taken. False when the connection is gone. */
+  /** Writes all bytes as fast as the connection accepts them. False if the connection is closed. */
   async pour(socket, bytes) {
     if (socket.destroyed) return false;
     if (socket.write(bytes)) {
-      // Others of this process must have their turn.
+      // Lets other tasks of this process run.
       await setTimeout(0);
       return true;
     }

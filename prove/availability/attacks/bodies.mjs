@@ -12,19 +12,19 @@ const EXECUTE = "/api/v4/store/execute";
 const HEAD = '{"statement":"SELECT 1 AS a FROM system:dual","args":{"a":';
 const TAIL = "}}";
 
-/** `part` as often as it fits into `size` bytes, with `first` before and `last` behind. */
+/** Repeats `part` up to `size` bytes, between `first` and `last`. */
 function filled(size, { first = "", part, last = "" }) {
   const room = size - Buffer.byteLength(first) - Buffer.byteLength(last);
   const count = Math.floor(room / Buffer.byteLength(part));
   return Buffer.from(first + part.repeat(count) + last);
 }
 
-/** A body of execute whose argument is made of `part`. */
+/** A body of execute whose argument repeats `part`. */
 function argument(size, { first = "", part, last = "" }) {
   return filled(size, { first: HEAD + first, part, last: last + TAIL });
 }
 
-/** An object of very many keys, each another one. */
+/** An object with very many different keys. */
 function manyKeys(size, isNested) {
   const texts = [];
   for (let i = 0, length = 0; length < size - 400; i++) {
@@ -83,7 +83,7 @@ function numberShapes(size) {
   };
 }
 
-/** The same bodies again and again, `count` at once. */
+/** Repeats the same bodies, `count` at once. */
 async function postAll(target, count, { bodies, key, path = EXECUTE, type }) {
   await target.many(count, (i, round) =>
     target.send({ path, key, type, body: bodies[(i + round) % bodies.length] }),
@@ -112,7 +112,7 @@ function execute(name, what, bodiesOf, { count = 4, type } = {}) {
   };
 }
 
-/** Of another address for each connection, so that no bound on one address covers the rest. */
+/** Uses another address for each connection, so that no limit per address applies. */
 function loginFromEverywhere(target) {
   const body = filled(LOGIN_MAX, { first: '{"a":0.', part: "3", last: "}" });
   return target.many(16, (i, round) =>
@@ -163,7 +163,7 @@ function hex(text) {
 
 function cborShapes() {
   return [
-    // Small maps, floats, bignums of tags, tags of tags, chunks of nothing, and a length of no content.
+    // Small maps, floats, tagged bignums, nested tags, empty chunks, and a length without content.
     cborArgument(BODY_MAX, hex("a1616100")),
     cborArgument(BODY_MAX, hex("fb3fd5555555555555")),
     cborArgument(BODY_MAX, hex("c24101")),
@@ -182,7 +182,7 @@ function cborShapes() {
   ];
 }
 
-/** Forms of many parts, of long headers, of boundaries that nearly are. */
+/** Forms with many parts, long headers, and boundaries that almost match. */
 function forms() {
   const part = '--b\r\nContent-Disposition: form-data; name="f"\r\n\r\n\r\n';
   const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n';

@@ -23,13 +23,13 @@ function repeated(part, size) {
   return Buffer.concat(Array.from({ length: Math.floor(size / part.length) }, () => part));
 }
 
-/** Opens WebSockets, sends `first`, then pours `flood` as long as the connection is there. */
+/** Opens WebSockets, sends `first`, then repeats `flood` while the connection is open. */
 function flood(count, { first, flood: bytes, addressOf = () => undefined }) {
   return (target) =>
     target.many(count, async (i) => {
       const client = await target.webSocket({ address: addressOf(i) });
       if (client === undefined) return;
-      // Whatever the server says is not read: it has nothing to wait for.
+      // The attacker does not read answers, so it never waits for the server.
       client.socket.write(first);
       while (!target.isOver && (await target.pour(client.socket, bytes)));
       client.close();
@@ -53,7 +53,7 @@ const NO_BYTE_PARTS = repeated(frame(CONTINUATION, Buffer.alloc(0), { isLast: fa
 const PINGS = repeated(frame(PING, Buffer.alloc(0)), 64 * KB);
 const everywhere = (i) => `127.0.1.${1 + (i % 250)}`;
 
-/** After `first`, messages of 16 MB whose last byte does not come. */
+/** Sends `first`, then messages of 16 MB without their last byte. */
 function unfinished(count, first) {
   return (target) => {
     const content = Buffer.alloc(1024 * KB, 0x80);
@@ -68,7 +68,7 @@ function unfinished(count, first) {
   };
 }
 
-/** Connections that are opened and then say nothing, as many as there can be. */
+/** Opens as many silent connections as possible. */
 function silence(count, path) {
   return async (target) => {
     const one = async () => {
@@ -82,7 +82,7 @@ function silence(count, path) {
   };
 }
 
-/** Sends `head`, then `drop` again and again, a while between. */
+/** Sends `head`, then repeats `drop` with a pause in between. */
 function trickle(count, { head, drop, everyMs, addressOf = () => undefined }) {
   return (target) =>
     target.many(count, async (i) => {
@@ -105,7 +105,7 @@ function headOf(target, path, { key, size, type = "application/json" }) {
   );
 }
 
-/** Nearly whole bodies whose last byte does not come: they fill what there is for all bodies. */
+/** Sends bodies without their last byte, which use up the limit of all bodies. */
 async function withheldBodies(target, count) {
   const size = 8 * 1024 * KB - KB;
   const content = Buffer.alloc(size - 1, 0x20);
@@ -141,7 +141,7 @@ function tokenPart(value) {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
-/** Tokens that look like JWTs, with much to decode in them. */
+/** Forged JWTs that are expensive to decode. */
 async function forgedTokens(target) {
   const claims = Buffer.from(`{"aud":"${target.appId}","exp":0.${"3".repeat(8_000)}}`);
   const token = `${tokenPart({ alg: "RS256", kid: "k" })}.${claims.toString("base64url")}.${"A".repeat(340)}`;

@@ -7,7 +7,7 @@ const AT_ONCE = 4;
 const MILLION = 1_000_000;
 const LONG = 5 * MILLION;
 
-/** As much computed text as there can be: a repeat of what was repeated, and joined once more. */
+/** The largest possible computed text: repeated twice and joined. */
 const HUGE = "repeat(:k, 60000)";
 const VAST = `concat(${HUGE}, ${HUGE}, ${HUGE}, ${HUGE}, ${HUGE}, ${HUGE}, ${HUGE}, ${HUGE})`;
 /** Just below the size of a document. */
@@ -128,12 +128,12 @@ function column(expression) {
   return `SELECT length(cast(type(${expression}), 'string')) AS a FROM system:dual`;
 }
 
-/** In a condition, where a constant might be evaluated when the statement is prepared. */
+/** In a condition, whose constants might be evaluated during preparation. */
 function condition(expression) {
   return `SELECT 1 AS a FROM system:dual WHERE (${expression}) IS NOT NULL`;
 }
 
-/** Another text each time, so that nothing is remembered. */
+/** A different text each time, so that no cache applies. */
 function fresh(statement, i, round) {
   return `/* ${i} ${round} */ ${statement}`;
 }
@@ -243,7 +243,7 @@ const DATE_EXPRESSIONS = [
   "round(9007199254740991, 9007199254740991)",
 ];
 
-/** All of it in rows: a hundred times over an array, and the filters of find and count. */
+/** The same in rows: a hundred times over an array, and in filters of find and count. */
 async function inFilters(target) {
   const filters = [
     "contains(:t, :p) || contains(:t, :q)",

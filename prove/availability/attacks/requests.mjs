@@ -9,7 +9,7 @@ function long(part) {
   return part.repeat(Math.floor(HEADERS_SIZE / part.length));
 }
 
-/** Each is the headers of one request, as they go over the wire. */
+/** Headers of one request each, as sent on the wire. */
 const HEADERS = [
   `Accept: ${long("a/b;q=0.1,")}a/c`,
   `Accept: ${long(";")}`,
@@ -90,7 +90,7 @@ async function publicPages(target) {
   );
 }
 
-/** Calls that wait for a transaction which does not come: they take the places of all calls. */
+/** Calls that wait for a future transaction and so use up the limit of calls. */
 async function waitingCalls(target) {
   const body = Buffer.from(JSON.stringify({ statement: "SELECT 1 AS a FROM system:dual" }));
   await target.many(2_200, () =>
@@ -103,7 +103,7 @@ async function waitingCalls(target) {
   );
 }
 
-/** Requests one behind the other on a connection that never reads. */
+/** Pipelines requests on a connection that never reads. */
 async function pipelined(target, request) {
   const bytes = Buffer.from(request(target).repeat(500));
   await target.many(20, async () => {

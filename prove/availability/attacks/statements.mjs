@@ -6,7 +6,7 @@ import { runStatements } from "./functions.mjs";
 
 const LENGTH_MAX = 1024 * 1024 - 200;
 
-/** `part` as often as a statement has room for it. */
+/** Repeats `part` up to the size limit of a statement. */
 function long(first, part, last, max = LENGTH_MAX) {
   return first + part.repeat(Math.floor((max - first.length - last.length) / part.length)) + last;
 }
@@ -57,7 +57,7 @@ const N = {
   t: "some text ".repeat(10_000),
 };
 
-/** The only documents that an empty key can read are those of `system:`, and arrays that it brings. */
+/** A key without permissions can read only `system:` collections and its own arguments. */
 const EMPTY_JOINS = [
   "SELECT COUNT(*) AS n FROM system:dual UNNEST :n AS a UNNEST :n AS b WHERE a + b = -1",
   "SELECT COUNT(*) AS n FROM system:dual UNNEST :n AS a UNNEST :n AS b UNNEST :n AS c",
@@ -88,7 +88,7 @@ const READER_STATEMENTS = [
   "SELECT o.number, l.sku FROM orders o UNNEST o.lines AS l UNNEST o.lines AS m ORDER BY l.sku, m.sku",
 ];
 
-/** Every text another one, so that each is parsed. */
+/** Makes each text different, so that the server parses each. */
 async function longStatements(target) {
   await target.many(8, (i, round) => {
     const at = (i * 5 + round) % LONG_STATEMENTS.length;
@@ -96,7 +96,7 @@ async function longStatements(target) {
   });
 }
 
-/** Large answers that are read: encoding and compression. */
+/** Reads large answers, which cost encoding and compression. */
 async function largeAnswers(target) {
   const statement = "SELECT * FROM orders";
   const body = Buffer.from(JSON.stringify({ statement }));

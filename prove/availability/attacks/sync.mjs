@@ -33,7 +33,7 @@ export async function joined(target, key, { site = newSite(), hear, address, met
         target.tally(`bye ${message.code}`);
         welcome(undefined);
       } else if (message.t === "ping") {
-        // Whoever does not answer is sent away, and what it uploads takes longer than that.
+        // Answers pings: the server would close the connection before the upload ends.
         self.send(encodeMessage({ t: "pong", ping: message.now, now: Date.now() }));
       } else hear?.(message, self);
     },
@@ -89,11 +89,11 @@ async function conditions(target, key, count) {
   });
 }
 
-/** A message of 15 MB that subscribes with very many times the same byte as an argument. */
+/** A `subscribe` of 15 MB whose argument repeats one byte. */
 function denseMessage(byte) {
   const size = 15 * 1024 * 1024;
   const head = encodeMessage({ t: "subscribe", id: 1, query: "a", args: { a: [] } });
-  // The empty array is the last byte: one of another length takes its place.
+  // Replaces the empty array, which is the last byte, by a long one.
   const length = Buffer.from([0x9a, 0, 0, 0, 0]);
   length.writeUInt32BE(size, 1);
   return Buffer.concat([head.subarray(0, -1), length, Buffer.alloc(size, byte)]);
@@ -109,7 +109,7 @@ async function denseMessages(target) {
   });
 }
 
-/** An upload of one step, as it follows the one with the digest `before` on its site. */
+/** An upload of one step that continues the chain of the digest `before`. */
 export function uploadOf(number, before, operations) {
   const steps = [{ time: nextTime(), operations }];
   const hash = createHash("sha256");
@@ -120,13 +120,13 @@ export function uploadOf(number, before, operations) {
 
 let lastTime = 0;
 
-/** Times of steps only grow. */
+/** Steps must have growing times. */
 function nextTime() {
   lastTime = Math.max(lastTime + 1, timeOfMs(Date.now()));
   return lastTime;
 }
 
-/** Uploads that are refused, as many as are taken. With `isNewSite` each is of a site of its own. */
+/** Sends as many refused uploads as possible. With `isNewSite`, each has a new site. */
 async function refusedUploads(target, isNewSite) {
   await target.many(8, async () => {
     let open = 0;
@@ -159,7 +159,7 @@ async function refusedUploads(target, isNewSite) {
   });
 }
 
-/** Peers that follow everything and never read. */
+/** Peers that subscribe to everything and never read. */
 async function deafPeers(target) {
   await target.many(60, async (i, round) => {
     const client = await joined(target, target.keys.reader);
@@ -173,7 +173,7 @@ async function deafPeers(target) {
   });
 }
 
-/** Comparisons of everything, and requests for documents that are there and are not. */
+/** Comparisons of all documents, and `want` of existing and absent documents. */
 async function comparisons(target) {
   const ids = Array.from({ length: 90_000 }, (_, i) => `o-${String(i).padStart(6, "0")}`);
   await target.many(10, async (i) => {
@@ -195,7 +195,7 @@ async function comparisons(target) {
   });
 }
 
-/** Peers that follow, end and follow again. */
+/** Peers that subscribe and unsubscribe repeatedly. */
 async function restless(target) {
   await target.many(20, async (i) => {
     const client = await joined(target, target.keys.reader);
@@ -213,7 +213,7 @@ function metadataOf(round) {
   return { round, text: "m".repeat(12_000), list: Array(1_000).fill(round) };
 }
 
-/** 200 peers that watch each other, and change large metadata again and again. */
+/** 200 peers that watch presence and repeatedly change large metadata. */
 async function presence(target) {
   await target.many(200, async (i) => {
     const client = await joined(target, target.keys.empty, { metadata: metadataOf(i) });
@@ -226,7 +226,7 @@ async function presence(target) {
   });
 }
 
-/** Small messages as fast as they are taken: pings, ends of subscriptions that there are not. */
+/** Small messages at the highest rate: `ping`, and `unsubscribe` of unknown subscriptions. */
 async function smallMessages(target) {
   const bytes = encodeMessage({ t: "ping", now: Date.now() });
   await target.many(30, async () => {

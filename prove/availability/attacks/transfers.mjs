@@ -7,7 +7,7 @@ import { joined } from "./sync.mjs";
 
 const FORM_HEAD = '--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n';
 
-/** Uploads of which a byte comes now and then. */
+/** Uploads that send a byte from time to time. */
 async function slowUploads(target, { count, everyMs }) {
   await target.many(count, async () => {
     const socket = await target.socket();
@@ -25,7 +25,7 @@ async function slowUploads(target, { count, everyMs }) {
   });
 }
 
-/** Small attachments, as many as are taken. */
+/** Uploads as many small attachments as possible. */
 async function manyUploads(target) {
   let count = 0;
   await target.many(70, () =>
@@ -38,7 +38,7 @@ async function manyUploads(target) {
   );
 }
 
-/** Answers as large as there are, of which nothing is read. */
+/** Requests the largest answers and does not read them. */
 async function deafReaders(target, count) {
   const statement = "SELECT * FROM orders";
   await target.many(count, async (i, round) => {
@@ -57,7 +57,7 @@ async function deafReaders(target, count) {
   });
 }
 
-/** Forty peers that answer every statement with 4 MB, and statements for them, as many as are taken. */
+/** Forty peers that answer each remote statement with 4 MB, and as many statements as possible. */
 async function remoteStatements(target) {
   const rows = Array.from({ length: 1_000 }, (_, i) => ({ i, text: "r".repeat(3_900) }));
   const small = Array.from({ length: 10_000 }, () => ({}));

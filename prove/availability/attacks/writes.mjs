@@ -34,7 +34,7 @@ const UPDATE_SLOW = [
   "UPDATE orders SET mark = repeat(note, 5) || :round WHERE number < 20000",
 ];
 
-/** Large documents, changed and shown again and again. */
+/** Repeatedly changes and reads large documents. */
 const UPDATE_LARGE = [
   "INSERT INTO large DOCUMENTS ({'_id': 'a', 'text': repeat('abcdefgh', 500000)}) ON ID CONFLICT DO UPDATE",
   "UPDATE large SET text = repeat('hgfedcba', 500000), mark = :round",
@@ -68,7 +68,7 @@ const INDEXES = [
   "DROP INDEX by_city ON orders",
 ];
 
-/** Uploads of a peer, each when the one before has its outcome. */
+/** Uploads of a peer, one at a time. */
 async function uploadAgain(target, operationsOf) {
   await target.many(2, async () => {
     const last = { isDone: true };
@@ -101,7 +101,7 @@ function inserts(number) {
   }));
 }
 
-/** Every document thirty times. */
+/** Writes every document thirty times. */
 function repeatedEdits(number) {
   return Array.from({ length: EDITS }, (_, i) => ({
     kind: "update",
@@ -143,7 +143,7 @@ async function largeBatches(target) {
   );
 }
 
-/** So many peers, each with a few subscriptions of its own, that read what they are sent. */
+/** Peers with a few subscriptions each that read all messages. */
 async function follow(target, count) {
   for (let i = 0; i < count && !target.isOver; i++) {
     const client = await joined(target, target.keys.writer);
@@ -160,7 +160,7 @@ async function follow(target, count) {
   }
 }
 
-/** Twenty peers with very many conditions that no index answers, and writes that all have to do with. */
+/** Twenty peers with very many conditions without an index, and writes that affect all of them. */
 async function manySubscriptions(target) {
   for (let i = 0; i < 20 && !target.isOver; i++) {
     const client = await joined(target, target.keys.writer);
@@ -176,7 +176,7 @@ async function manySubscriptions(target) {
   ]);
 }
 
-/** Documents of very many fields, of which single ones change. */
+/** Documents with very many fields, of which single ones change. */
 /** Nearly as many fields as a document may have. */
 const WIDE = 19_000;
 
