@@ -65,14 +65,14 @@ function start(file, args = []) {
 }
 
 /** Resolves with the next message of a process. Rejects if the process ends before. */
-async function told(child) {
+async function nextMessage(child) {
   const [message] = await once(child, "message", ends.get(child));
   return message;
 }
 
 async function ask(child, message) {
   child.send(message);
-  return told(child);
+  return nextMessage(child);
 }
 
 async function stopAll() {
@@ -201,7 +201,7 @@ async function measureReads(ours, load) {
     samples[path] = sample;
   }
   const child = start("http/bare-server.mjs", [JSON.stringify(samples)]);
-  const { port } = await told(child);
+  const { port } = await nextMessage(child);
   const bare = { child, port, token: ours.token };
   for (const name of names) {
     await compare(CASES[name].title, [
@@ -220,7 +220,7 @@ async function contestantsOf(postgres, load) {
   };
   const from = await install("pg@8.23.1");
   const child = start("http/postgres-server.mjs", [from, postgres.folder, String(CONNECTIONS)]);
-  const { port } = await told(child);
+  const { port } = await nextMessage(child);
   const server = { child, port, token: "none" };
   return [
     alone,
@@ -237,7 +237,7 @@ async function contestantsOf(postgres, load) {
 
 async function measureWrites(ours, load) {
   const raw = start("http/raw-commits.mjs", [join(folder, "raw")]);
-  await told(raw);
+  await nextMessage(raw);
   const postgres = await startPostgres((why) => console.log(`${why}\n`));
   const contestants = [
     {

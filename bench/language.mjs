@@ -150,10 +150,10 @@ async function main() {
   console.log(
     `${DOCUMENTS.toLocaleString("en")} documents, ${ROUNDS} rounds, short operations for ${PHASE_MS / 1000} s`,
   );
-  const told = { names: asked, results, contestants };
-  printTable(told, "ms");
-  printSpreads(told);
-  if (options.cpu) printTable(told, "cpuMs");
+  const report = { names: asked, results, contestants };
+  printTable(report, "ms");
+  printSpreads(report);
+  if (options.cpu) printTable(report, "cpuMs");
   printWrong(results);
   printSizes(sizes);
 }

@@ -43,7 +43,7 @@ async function open(folder, count) {
   const storage = openLmdb(join(folder, String(count)));
   const store = await Store.open(storage, nodePlatform);
   const live = new LiveQueries({ store, platform: nodePlatform, appId: "bench" });
-  const told = { changed: 0 };
+  const notified = { changed: 0 };
   const start = performance.now();
   for (let i = 0; i < count; i++) {
     await live.register({ statement: TEXT, args: { me: `owner ${i}` } });
@@ -51,7 +51,7 @@ async function open(folder, count) {
   const registerUs = count === 0 ? 0 : ((performance.now() - start) * 1000) / count;
   const advance = async () => {
     const { changed } = await live.advance();
-    told.changed += changed.length;
+    notified.changed += changed.length;
   };
   store.onCommit(() => void advance());
   for (let i = 0; i < MANY; i += LOAD_BATCH) {
@@ -59,17 +59,17 @@ async function open(folder, count) {
     for (let j = i; j < Math.min(i + LOAD_BATCH, MANY); j++) operations.push(upsert(j, 0));
     await store.transact((transaction) => transaction.apply(operations));
   }
-  return { count, storage, store, live, told, registerUs };
+  return { count, storage, store, live, notified, registerUs };
 }
 
 let turn = 0;
 
 /** Processor time of a commit in microseconds, and commits a second, with `writers` writers. */
-async function commits({ store, told }, writers) {
+async function commits({ store, notified }, writers) {
   let done = 0;
   let next = turn;
   turn += 7919;
-  const changedBefore = told.changed;
+  const changedBefore = notified.changed;
   const cpu = process.cpuUsage();
   const start = performance.now();
   const writer = async () => {
@@ -86,7 +86,7 @@ async function commits({ store, told }, writers) {
   return {
     cpuUs: (user + system) / done,
     perSecond: (done * 1000) / elapsedMs,
-    told: (told.changed - changedBefore) / done,
+    notified: (notified.changed - changedBefore) / done,
   };
 }
 
@@ -122,7 +122,7 @@ try {
     const of = (i, name) => median(results[i].map((result) => result[name]));
     for (const [i, { count }] of opened.entries()) {
       const line = [figure(count), figure(of(i, "perSecond")), figure(of(i, "cpuUs"), 1)];
-      line.push(figure(of(i, "told"), 2));
+      line.push(figure(of(i, "notified"), 2));
       line.push(figure(of(i, "cpuUs") / of(1, "cpuUs"), 2));
       line.push(figure(of(1, "perSecond") / of(i, "perSecond"), 2));
       console.log(line.join(""));

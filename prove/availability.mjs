@@ -65,11 +65,11 @@ async function startAttack(attack, given) {
       const exit = once(child, "exit");
       const answers = messageOf(child, "answers", ANSWERS_MS_MAX).catch(() => undefined);
       if (child.connected) child.send({ kind: "end" });
-      const told = await answers;
+      const reply = await answers;
       child.kill("SIGKILL");
       await exit;
       if (fault !== undefined) throw new Error(`the attack failed: ${fault}`);
-      return told?.answers ?? { "no tally": 1 };
+      return reply?.answers ?? { "no tally": 1 };
     },
   };
 }

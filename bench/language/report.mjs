@@ -72,14 +72,14 @@ const HEADS = { ms: "the median of the rounds", cpuMs: "the same, by processor t
 /** `results`: by name of operation, then by name of contestant. */
 export function printTable({ names, results, contestants }, kind) {
   const others = contestants.filter((name) => name !== "ours");
-  const told = OPERATIONS.filter(({ name }) => names.includes(name));
+  const chosen = OPERATIONS.filter(({ name }) => names.includes(name));
   const heads = cells(contestants, WIDTH);
   const over = cells(
     others.map((name) => `/${name.split(" ").at(-1)}`),
     RATIO_WIDTH,
   );
   console.log(`\n${HEADS[kind].padEnd(TITLE_WIDTH)}   ${heads}  ours${over}  wanted`);
-  for (const { name, title, unit, goal } of told) {
+  for (const { name, title, unit, goal } of chosen) {
     const row = results.get(name);
     const value = (one) => row.get(one)?.by(kind).value;
     const faster = new Map(

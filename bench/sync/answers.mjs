@@ -34,7 +34,7 @@ export function answer(functions) {
 }
 
 /** Sends a message that is not an answer. */
-export function tell(message) {
+export function notify(message) {
   process.send?.(message);
 }
 

@@ -2,7 +2,7 @@
  * Many raw clients in one process. They connect, subscribe, and count the writes that arrive. The
  * parent process receives a message each time all clients have the next write.
  */
-import { answer, tell } from "./answers.mjs";
+import { answer, notify } from "./answers.mjs";
 import { RawClient } from "./raw-client.mjs";
 import { SPEECHES } from "./speech.mjs";
 import { countMarks } from "./turn.mjs";
@@ -11,14 +11,14 @@ const AT_A_TIME = 32;
 
 let clients = [];
 let writes = [];
-let figures = { writes: 0, messages: 0, bytes: 0, told: 0 };
+let figures = { writes: 0, messages: 0, bytes: 0, notified: 0 };
 let fault;
 let isShared = true;
 
 function begin() {
   clients = [];
   writes = [];
-  figures = { writes: 0, messages: 0, bytes: 0, told: 0 };
+  figures = { writes: 0, messages: 0, bytes: 0, notified: 0 };
   fault = undefined;
 }
 
@@ -61,7 +61,9 @@ function took(place, count, size) {
   figures.messages++;
   figures.bytes += size;
   if (isShared) {
-    while (figures.writes >= clients.length * (figures.told + 1)) tell({ all: ++figures.told });
+    while (figures.writes >= clients.length * (figures.notified + 1)) {
+      notify({ all: ++figures.notified });
+    }
   }
 }
 

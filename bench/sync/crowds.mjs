@@ -13,7 +13,7 @@ export class Crowds {
     this.clients = 0;
     this.waiting = [];
     for (const crowd of this.crowds) {
-      crowd.child.onTold = ({ all }) => {
+      crowd.child.onNotice = ({ all }) => {
         crowd.all = all;
         this.#wake();
       };
@@ -67,17 +67,17 @@ export class Crowds {
 
   /** Writes that arrived at all clients. Rejects if a client failed. */
   async counted() {
-    const told = [];
+    const counts = [];
     for (const { child, clients } of this.crowds) {
-      if (clients > 0) told.push(await child.ask("counted"));
+      if (clients > 0) counts.push(await child.ask("counted"));
     }
-    const sum = (pick) => told.map(pick).reduce((a, b) => a + b, 0);
+    const sum = (pick) => counts.map(pick).reduce((a, b) => a + b, 0);
     return {
       writes: sum(({ writes }) => writes),
       messages: sum(({ messages }) => messages),
       bytes: sum(({ bytes }) => bytes),
-      least: Math.min(...told.map(({ least }) => least)),
-      most: Math.max(...told.map(({ most }) => most)),
+      least: Math.min(...counts.map(({ least }) => least)),
+      most: Math.max(...counts.map(({ most }) => most)),
     };
   }
 

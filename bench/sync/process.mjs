@@ -18,7 +18,7 @@ export class Child {
     this.process = process;
     this.asked = new Map();
     this.next = 1;
-    this.onTold = () => {};
+    this.onNotice = () => {};
     this.ended = once(process, "exit");
     running.add(this);
     process.on("message", (message) => this.#hear(message));
@@ -34,7 +34,7 @@ export class Child {
     const { id, answer, error } = message;
     const asked = this.asked.get(id);
     if (asked === undefined) {
-      this.onTold(message);
+      this.onNotice(message);
       return;
     }
     this.asked.delete(id);

@@ -164,19 +164,19 @@ export const CONNECTION_ATTACKS = [
   {
     name: "bye-flood",
     credential: "none",
-    what: "150 WebSockets that go on sending 64 KB messages after the server said bye",
+    what: "150 WebSockets that keep sending 64 KB messages after the server said bye",
     run: flood(150, { first: MALFORMED, flood: NOISE }),
   },
   {
     name: "bye-flood-small",
     credential: "none",
-    what: "150 WebSockets that go on sending tiny messages after the server said bye",
+    what: "150 WebSockets that keep sending tiny messages after the server said bye",
     run: flood(150, { first: MALFORMED, flood: SMALL_NOISE }),
   },
   {
     name: "bye-flood-everywhere",
     credential: "none",
-    what: "500 WebSockets of 250 addresses that go on sending after the server said bye",
+    what: "500 WebSockets of 250 addresses that keep sending after the server said bye",
     run: flood(500, { first: MALFORMED, flood: NOISE, addressOf: everywhere }),
   },
   {
@@ -222,14 +222,14 @@ export const CONNECTION_ATTACKS = [
   {
     name: "silent-sync",
     credential: "none",
-    what: "one address takes every place for sync with silent WebSockets",
+    what: "one address uses every connection of sync with silent WebSockets",
     flags: LIMITED_SLOTS,
     run: silence(600, "/sync"),
   },
   {
     name: "slow-handshake",
     credential: "none",
-    what: "one address takes places with upgrades of which a byte comes now and then",
+    what: "one address uses up connections with upgrades that send a byte from time to time",
     flags: LIMITED_SLOTS,
     run: trickle(1_000, {
       head: () =>
@@ -268,13 +268,13 @@ export const CONNECTION_ATTACKS = [
   {
     name: "withheld-bodies",
     credential: "empty key",
-    what: "bodies of 8 MB whose last byte does not come, forty at once",
+    what: "bodies of 8 MB without their last byte, forty at once",
     run: (target) => withheldBodies(target, 40),
   },
   {
     name: "wrong-hellos",
     credential: "none",
-    what: "50 peers with a wrong key, again and again",
+    what: "50 peers with a wrong key, repeatedly",
     run: wrongHellos,
   },
   {
@@ -283,5 +283,5 @@ export const CONNECTION_ATTACKS = [
     what: "forged JWTs with long numbers in them",
     run: forgedTokens,
   },
-  { name: "churn", credential: "none", what: "connections that come and go", run: churn },
+  { name: "churn", credential: "none", what: "connections that open and close", run: churn },
 ];

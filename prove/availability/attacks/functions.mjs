@@ -156,7 +156,7 @@ function textAttack([name, expressions]) {
   return {
     name,
     credential: "empty key",
-    what: `${name.slice("functions-".length)} and relatives over computed text`,
+    what: `${name.slice("functions-".length)} and similar functions over computed text`,
     run: (target) =>
       runStatements(target, {
         statements: expressions.flatMap((one) => [column(one), condition(one)]),
@@ -310,7 +310,7 @@ export const FUNCTION_ATTACKS = [
   {
     name: "filters",
     credential: "reader's key",
-    what: "costly filters of find and count over 50,000 documents",
+    what: "expensive filters of find and count over 50,000 documents",
     run: inFilters,
   },
 ];

@@ -131,19 +131,19 @@ export const REQUEST_ATTACKS = [
   {
     name: "pipelined",
     credential: "none",
-    what: "requests of unknown paths, one behind the other, whose answers are not read",
+    what: "pipelined requests of unknown paths whose answers are not read",
     run: (target) => pipelined(target, getNothing),
   },
   {
     name: "pipelined-calls",
     credential: "empty key",
-    what: "statements, one behind the other, whose answers are not read",
+    what: "pipelined statements whose answers are not read",
     run: (target) => pipelined(target, selectSmall),
   },
   {
     name: "odd-headers",
     credential: "none",
-    what: "headers and paths of odd shapes",
+    what: "headers and paths of unusual shapes",
     run: oddHeaders,
   },
   {

@@ -244,13 +244,13 @@ export const SYNC_ATTACKS = [
   {
     name: "subscriptions-empty",
     credential: "empty key",
-    what: "subscriptions with costly conditions, of a key that may read nothing",
+    what: "subscriptions with expensive conditions, by a key without read permission",
     run: (target) => conditions(target, target.keys.empty, 4),
   },
   {
     name: "subscriptions",
     credential: "reader's key",
-    what: "subscriptions with costly conditions over 50,000 documents",
+    what: "subscriptions with expensive conditions over 50,000 documents",
     run: (target) => conditions(target, target.keys.reader, 4),
   },
   {
@@ -262,7 +262,7 @@ export const SYNC_ATTACKS = [
   {
     name: "refused-uploads",
     credential: "empty key",
-    what: "uploads that are refused, as many as are taken",
+    what: "as many refused uploads as possible",
     run: (target) => refusedUploads(target, false),
   },
   {
@@ -274,19 +274,19 @@ export const SYNC_ATTACKS = [
   {
     name: "deaf-peers",
     credential: "reader's key",
-    what: "60 peers that follow everything and do not read",
+    what: "60 peers that subscribe to everything and do not read",
     run: deafPeers,
   },
   {
     name: "restless-peers",
     credential: "reader's key",
-    what: "20 peers that subscribe and unsubscribe again and again",
+    what: "20 peers that subscribe and unsubscribe repeatedly",
     run: restless,
   },
   {
     name: "comparisons",
     credential: "reader's key",
-    what: "10 peers that compare all documents and want them, again and again",
+    what: "10 peers that repeatedly compare and request all documents",
     run: comparisons,
   },
   {

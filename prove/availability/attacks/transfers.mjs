@@ -93,7 +93,7 @@ export const TRANSFER_ATTACKS = [
   {
     name: "deaf-readers",
     credential: "reader's key",
-    what: "40 answers with all documents that nobody takes",
+    what: "40 answers with all documents that the client does not read",
     run: (target) => deafReaders(target, 40),
   },
   {
