@@ -141,6 +141,6 @@ test("[S46] a statement is stopped on the device when whoever asked goes away", 
   caller.abort();
   expect(await asking).toBe("AbortError");
   await until(() => runs.length === 1);
-  expect(runs[0]?.error?.message).toContain("does not wait any more");
+  expect(runs[0]?.error?.message).toContain("does not wait for the statement any more");
   expect(await isActive()).toBe(false);
 });

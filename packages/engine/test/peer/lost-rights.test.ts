@@ -215,7 +215,7 @@ test("[S21] the same where the store did not take that they go: then they go wit
   await syncUpTo(pair, 0);
   expect(peer.subscription(ALL)).toEqual({ key, collection: "c", cursor: undefined });
   disk.releaseSyncs();
-  await expect(ending).rejects.toThrow("told to fail");
+  await expect(ending).rejects.toThrow("set to fail");
   await welcome(pair, OTHER_RIGHTS);
   expect(peer.subscription(ALL).cursor).toBe(undefined);
   const entries = [entryOf(server, "c", "a")];

@@ -89,7 +89,7 @@ test("[K57] the same when the store did not take the write behind it", async () 
   const second = write(pair, insert("b"));
   disk.failNextWrite("store.full");
   disk.releaseSyncs();
-  await expect(second).rejects.toThrow("told to fail");
+  await expect(second).rejects.toThrow("set to fail");
   await first;
   await new Promise(setImmediate);
   expect([heard, peer.pendingCount]).toEqual([1, 1]);
