@@ -1,7 +1,7 @@
 /**
  * Merge: the CRDT join of two document states, in normal form.
  *
- * The join takes the larger of each part, so it is commutative, associative and idempotent. The
+ * The join takes the larger of each part: it is commutative, associative and idempotent. The
  * normal form drops entries at or below a floor (a delete, an UNSET, a counter's restart) and
  * nothing else. So states may be normalized at any time and in any order with the same result (D10
  * to D13).

@@ -418,7 +418,7 @@ function readCounter(reader: ByteReader, table: StampTable, readAmount: ReadAmou
   return { reset, adds };
 }
 
-/** Sums may exceed 64 bits; such a bigint has no CBOR form, so it is written as decimal text. */
+/** Encodes a bigint as decimal text, because a sum may exceed the 64 bits of a CBOR integer. */
 function writeAmount(writer: ByteWriter, amount: number | bigint): void {
   writeCanonical(writer, typeof amount === "bigint" ? amount.toString() : amount);
 }

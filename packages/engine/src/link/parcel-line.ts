@@ -2,8 +2,8 @@
  * Receive queue: holds the inbound batches of a link that are not merged yet, in order.
  *
  * An inbound batch waits until a transaction takes it, and is open until that transaction is
- * durable. A refused one returns to its place. So it is always known up to where everything is
- * merged; cursors and sweeps rely on that. The queue merges nothing itself.
+ * durable. A refused one returns to its place. The queue therefore always knows the position up to
+ * which everything is merged; cursors and sweeps rely on it. The queue merges nothing itself.
  */
 
 import type { FollowedQuery } from "./followed-query.ts";

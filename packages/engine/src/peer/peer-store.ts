@@ -68,8 +68,8 @@ import {
 import { forgetDeleted, sweepHeld } from "./sweep.ts";
 
 /**
- * Retention of a peer's store. Its log serves only local observers, so it is short. The server
- * decides what is forgotten of a live document; of a deleted one the peer forgets everything.
+ * Retention of a peer's store. The log is short because only local observers read it. The server
+ * decides which metadata of a live document expires. The peer drops a deleted document as a whole.
  */
 export const PEER_RETENTION: Retention = {
   ...DEFAULT_RETENTION,
