@@ -5,7 +5,7 @@
 import { PeerError } from "@bigpeer/protocol";
 
 /** Characters of a found text that an error message repeats. */
-const TOLD_SIZE_MAX = 100;
+const DESCRIBED_SIZE_MAX = 100;
 
 /** Throws unless it is a text. Whether it is a statement is for the parser to check. */
 export function checkStatement(statement: unknown): string {
@@ -25,7 +25,7 @@ export function checkQuery(query: unknown): string {
   const name = text.trim();
   if (!NAME.test(name) || VERB.test(name)) return text;
   const hint = `did you mean SELECT * FROM ${name}?`;
-  throw new PeerError("query.syntax", `expected a SELECT, found ${toldOf(name)}`, { hint });
+  throw new PeerError("query.syntax", `expected a SELECT, found ${describe(name)}`, { hint });
 }
 
 /** Corrects the error for a missing parameter if the parameter was given, but as undefined. */
@@ -45,7 +45,7 @@ export function kindOf(found: unknown): string {
 }
 
 /** The same, with the value if it is a text. Not for what may be a secret. */
-export function toldOf(found: unknown): string {
+export function describe(found: unknown): string {
   if (typeof found !== "string") return kindOf(found);
-  return found.length <= TOLD_SIZE_MAX ? `"${found}"` : `"${found.slice(0, TOLD_SIZE_MAX)}…"`;
+  return found.length <= DESCRIBED_SIZE_MAX ? `"${found}"` : `"${found.slice(0, DESCRIBED_SIZE_MAX)}…"`;
 }

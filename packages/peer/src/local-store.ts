@@ -13,7 +13,7 @@ import {
   type Warning,
 } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
-import { checkQuery, checkStatement, explainUndefined, kindOf, toldOf } from "./argument-check.ts";
+import { checkQuery, checkStatement, explainUndefined, kindOf, describe } from "./argument-check.ts";
 import { within } from "./deadline.ts";
 import type { ObserverCallback, StoreObserver } from "./observer.ts";
 import { Observers } from "./observers.ts";
@@ -91,7 +91,7 @@ export class LocalStore {
     const result = await this.#run(statement, args);
     await this.#takeTurn();
     const isWrite = result.queryType === "mutation";
-    return { ...told<T>(result), commitId: isWrite ? result.transactionId : undefined };
+    return { ...resultOf<T>(result), commitId: isWrite ? result.transactionId : undefined };
   }
 
   /**
@@ -159,7 +159,7 @@ export class LocalStore {
   async clearRefused(commitId?: number): Promise<number> {
     this.#checkOpen();
     if (commitId !== undefined && !Number.isSafeInteger(commitId)) {
-      const message = `expected the commitId of a refused write, found ${toldOf(commitId)}`;
+      const message = `expected the commitId of a refused write, found ${describe(commitId)}`;
       throw new PeerError("query.arguments", message);
     }
     return this.#clearRefused(commitId);
@@ -186,7 +186,7 @@ export class LocalStore {
       try {
         const execute = async <Row>(statement: string, args?: Arguments) => {
           try {
-            return told<Row>(open.execute(requestOf(statement, args)));
+            return resultOf<Row>(open.execute(requestOf(statement, args)));
           } catch (error) {
             throw explainUndefined(error, args);
           }
@@ -228,7 +228,7 @@ function requestOf(statement: unknown, args: Arguments | undefined): StatementRe
   return { statement: checkStatement(statement), args: ownCopy(args) };
 }
 
-function told<T>(result: StatementResult): TransactionResult<T> {
+function resultOf<T>(result: StatementResult): TransactionResult<T> {
   return {
     items: result.items.map(plainCopy) as T[],
     mutatedDocumentIds: result.mutatedDocumentIds.map(plainCopy),

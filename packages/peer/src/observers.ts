@@ -93,10 +93,10 @@ export class Observers {
     if (this.#isClosed) return;
     try {
       const advance = this.#live.advance();
-      if (!(advance instanceof Promise)) this.#tell(advance);
+      if (!(advance instanceof Promise)) this.#notify(advance);
       else {
         advance.then(
-          (late) => this.#tell(late),
+          (late) => this.#notify(late),
           (error: unknown) => this.#report(error),
         );
       }
@@ -105,7 +105,7 @@ export class Observers {
     }
   }
 
-  #tell({ changed }: Advance): void {
+  #notify({ changed }: Advance): void {
     for (const query of changed) {
       for (const observer of this.#byQuery.get(query) ?? []) {
         if (query.failure === undefined) observer.offer(query.rows);

@@ -13,7 +13,7 @@ import {
   SYNC_NAME_SIZE_MAX,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { kindOf, toldOf } from "./argument-check.ts";
+import { kindOf, describe } from "./argument-check.ts";
 import { ownCopy, type PlainObject } from "./plain-value.ts";
 
 /** The result of `login`: the name of an auth provider, and a token that it accepts. */
@@ -142,7 +142,7 @@ function checkNames(options: object): void {
   const message = `expected one of ${Object.keys(NAMES).join(", ")} as an option`;
   const near = nearest(unknown, Object.keys(NAMES));
   const hint = near === undefined ? "" : `; did you mean ${near}?`;
-  throw new PeerError("config.invalid", `${message}, found ${toldOf(unknown)}${hint}`);
+  throw new PeerError("config.invalid", `${message}, found ${describe(unknown)}${hint}`);
 }
 
 function isName(name: string): boolean {
@@ -165,7 +165,7 @@ function checkUrl(url: unknown): string {
   const surplus = OPERATION_PATH.exec(path)?.[0];
   if (surplus === undefined) return `${baseUrl}${path}`;
   const meant = `${baseUrl}${path.slice(0, -surplus.length)}`;
-  const message = `expected the address of the server as url, found ${toldOf(url)}`;
+  const message = `expected the address of the server as url, found ${describe(url)}`;
   throw new PeerError("config.invalid", `${message}; use "${meant}", without ${surplus}`);
 }
 
@@ -213,6 +213,6 @@ export function checkMetadata(metadata: unknown): ValueObject {
 
 /** The message has only the kind of a token, because a token is a secret. */
 function invalid(option: string, expected: string, found: unknown): PeerError {
-  const told = option === "token" ? kindOf(found) : toldOf(found);
-  return new PeerError("config.invalid", `expected ${expected} as ${option}, found ${told}`);
+  const described = option === "token" ? kindOf(found) : describe(found);
+  return new PeerError("config.invalid", `expected ${expected} as ${option}, found ${described}`);
 }

@@ -22,7 +22,7 @@ import {
   type PeerDescription,
   PeerError,
 } from "@bigpeer/protocol";
-import { kindOf, toldOf } from "./argument-check.ts";
+import { kindOf, describe } from "./argument-check.ts";
 import { Auth, type PeerAuth } from "./auth.ts";
 import { EventHub, type Listener } from "./event-hub.ts";
 import { LocalStore, type PeerDocuments } from "./local-store.ts";
@@ -63,7 +63,7 @@ const EVENT_NAMES: readonly (keyof PeerEvents)[] = [
   "warning",
 ];
 
-const EVENTS_TOLD = `${EVENT_NAMES.slice(0, -1).join(", ")} or ${EVENT_NAMES.at(-1)}`;
+const EVENTS_LISTED = `${EVENT_NAMES.slice(0, -1).join(", ")} or ${EVENT_NAMES.at(-1)}`;
 
 const SESSION_STATUS = {
   stopped: "Disabled",
@@ -137,7 +137,7 @@ export class Peer {
     this.#sync = new Sync({
       sync: this.#engine,
       pendingCount: () => peerStore.pendingCount,
-      onStatus: () => this.#tellStatus(),
+      onStatus: () => this.#emitStatus(),
       onWarning: (message) => this.#warn(message),
     });
     this.sync = this.#sync;
@@ -182,7 +182,7 @@ export class Peer {
   /** Calls `listener` with each event of the name. Returns a function that removes it. */
   on<Name extends keyof PeerEvents>(name: Name, listener: Listener<PeerEvents[Name]>): () => void {
     if (!EVENT_NAMES.includes(name)) {
-      const message = `expected ${EVENTS_TOLD} as the event, found ${toldOf(name)}`;
+      const message = `expected ${EVENTS_LISTED} as the event, found ${describe(name)}`;
       throw new PeerError("config.invalid", message);
     }
     if (typeof listener !== "function") {
@@ -248,7 +248,7 @@ export class Peer {
         this.#sync.admit();
         this.#auth.accept();
         this.#sync.note(undefined);
-        return this.#tellStatus();
+        return this.#emitStatus();
       case "disconnected":
         return this.#disconnected(event);
       case "foreign": {
@@ -257,7 +257,7 @@ export class Peer {
         this.#sync.note({ reason, code: "permission.denied" });
         this.#sync.exclude(error);
         this.#fail(error);
-        return this.#tellStatus();
+        return this.#emitStatus();
       }
       case "unsubscribed":
         return this.#fail(new PeerError(codeOf(event.code), event.message));
@@ -282,10 +282,10 @@ export class Peer {
       this.#failOnce(new PeerError("permission.denied", message));
     }
     this.#sync.note({ reason, code: refusal ?? code });
-    this.#tellStatus();
+    this.#emitStatus();
   }
 
-  #tellStatus(): void {
+  #emitStatus(): void {
     const { status } = this.sync;
     if (isSameStatus(status, this.#status)) return;
     this.#status = status;
@@ -293,7 +293,7 @@ export class Peer {
   }
 
   #committed(): void {
-    if (!this.isClosed) this.#tellStatus();
+    if (!this.isClosed) this.#emitStatus();
   }
 
   #rowsOf(name: string, peerStore: PeerStore, id: string): Iterable<SystemRow> {
@@ -354,8 +354,8 @@ export class Peer {
 
   /** Emits `error`. Without a listener Node shows a warning. */
   #fail(error: unknown): void {
-    const told = error instanceof Error ? error : new Error(String(error));
-    if (!this.#events.emit("error", told)) process.emitWarning(told);
+    const reported = error instanceof Error ? error : new Error(String(error));
+    if (!this.#events.emit("error", reported)) process.emitWarning(reported);
   }
 }
 

@@ -4,7 +4,7 @@
  * The server sends the list, and only while the app observes it (S41).
  */
 
-import type { PeerSync, Presence as ToldPresence } from "@bigpeer/engine";
+import type { PeerSync, Presence as ServerPresence } from "@bigpeer/engine";
 import { equalValues, type PeerDescription, PeerError, type PresentPeer } from "@bigpeer/protocol";
 import { kindOf } from "./argument-check.ts";
 import { checkMetadata } from "./options.ts";
@@ -57,9 +57,9 @@ export type PeerPresences = Omit<Presence, "close">;
 /** An observer, and how it is notified. */
 interface Watching {
   readonly observer: PresenceObserver;
-  readonly tell: () => void;
+  readonly notify: () => void;
   /** Whether the first notification came: before it there is nothing to correct. */
-  isTold: boolean;
+  isNotified: boolean;
 }
 
 export class Presence {
@@ -67,7 +67,7 @@ export class Presence {
   readonly #watching = new Set<Watching>();
   #metadata: PeerDescription["metadata"];
   /** Metadata was set: observers are notified when the current code has ended. */
-  #isTelling = false;
+  #isNotifying = false;
 
   constructor(options: PresenceOptions) {
     this.#options = options;
@@ -76,13 +76,13 @@ export class Presence {
 
   get graph(): PresenceGraph {
     const { sync, description } = this.#options;
-    const told: ToldPresence = sync.presence;
+    const fromServer: ServerPresence = sync.presence;
     const { key, deviceName, os, sdk } = description;
     const local = { key, deviceName, os, sdk, metadata: this.#metadata };
     return {
-      localPeer: { ...shown(local), isConnected: told.isConnected },
-      remotePeers: told.peers.map((peer) => ({ ...shown(peer), connectedSince: peer.since })),
-      remotePeerCount: told.total,
+      localPeer: { ...shown(local), isConnected: fromServer.isConnected },
+      remotePeers: fromServer.peers.map((peer) => ({ ...shown(peer), connectedSince: peer.since })),
+      remotePeerCount: fromServer.total,
     };
   }
 
@@ -102,14 +102,14 @@ export class Presence {
         if (this.#watching.delete(watching)) unwatch();
       },
     };
-    const tell = (): void => {
+    const notify = (): void => {
       if (isStopped) return;
-      watching.isTold = true;
+      watching.isNotified = true;
       this.#call(callback);
     };
-    const watching: Watching = { observer, tell, isTold: false };
+    const watching: Watching = { observer, notify, isNotified: false };
     this.#watching.add(watching);
-    const unwatch = this.#options.sync.watch(tell);
+    const unwatch = this.#options.sync.watch(notify);
     return observer;
   }
 
@@ -127,13 +127,13 @@ export class Presence {
     if (equalValues(next, this.#metadata)) return;
     this.#metadata = next;
     this.#options.sync.setMetadata(next);
-    if (!this.#isTelling) queueMicrotask(() => this.#tell());
-    this.#isTelling = true;
+    if (!this.#isNotifying) queueMicrotask(() => this.#notifyAll());
+    this.#isNotifying = true;
   }
 
-  #tell(): void {
-    this.#isTelling = false;
-    for (const { isTold, tell } of this.#watching) if (isTold) tell();
+  #notifyAll(): void {
+    this.#isNotifying = false;
+    for (const { isNotified, notify } of this.#watching) if (isNotified) notify();
   }
 
   close(): void {

@@ -100,14 +100,14 @@ export class Remote {
     try {
       const result = await this.#perform(running);
       const rest = await sendPieces(result.items, running);
-      this.#tell(running);
+      this.#reportRun(running);
       const elapsedMs = elapsedOf(running);
       const warnings = result.warnings.slice(0, RUN_WARNINGS_MAX).map(warningOf);
       const end = { elapsedMs, warnings, totalWarnings: result.totalWarningsCount };
       reply({ items: rest, end });
     } catch (thrown) {
       const error = this.#errorOf(thrown, running);
-      this.#tell(running, error);
+      this.#reportRun(running, error);
       const elapsedMs = elapsedOf(running);
       if (running.isCancelled) return;
       reply({ items: [], end: { elapsedMs, warnings: [], totalWarnings: 0, error } });
@@ -172,10 +172,10 @@ export class Remote {
     return { code: "query.store", message: "the statement failed on the peer" };
   }
 
-  #tell(running: Running, error?: { readonly code: string; readonly message: string }): void {
+  #reportRun(running: Running, error?: { readonly code: string; readonly message: string }): void {
     const { itemCount } = running;
-    const told = { ...statementOf(running), itemCount, elapsedMs: elapsedOf(running) };
-    this.#options.onRun(error === undefined ? told : { ...told, itemCount: 0, error });
+    const reported = { ...statementOf(running), itemCount, elapsedMs: elapsedOf(running) };
+    this.#options.onRun(error === undefined ? reported : { ...reported, itemCount: 0, error });
   }
 }
 

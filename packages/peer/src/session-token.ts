@@ -92,9 +92,9 @@ export class SessionToken {
       // The data API sends a message; the management API, reached by mistake, a detail.
       const said = answer["message"] ?? answer["detail"];
       const message = typeof said === "string" ? said : "no reason given";
-      const told = `(${response.status}): ${message}`;
-      if (isTemporary(response.status)) throw new Error(`the login failed ${told}`);
-      throw new PeerError("permission.denied", `the login was refused ${told}`);
+      const described = `(${response.status}): ${message}`;
+      if (isTemporary(response.status)) throw new Error(`the login failed ${described}`);
+      throw new PeerError("permission.denied", `the login was refused ${described}`);
     }
     const { accessToken, accessExpiry, userId } = answer;
     if (typeof accessToken !== "string") {

@@ -240,8 +240,8 @@ function meet(
   now: LinkMoment,
 ): LinkStep {
   const { history, sites } = facts;
-  const told = send({ t: "linked", history, txn: now.txn, now: Math.round(now.wallMs), sites });
-  return { state: { phase: "meeting", facts, sinceMs, wanted }, actions: [...before, told] };
+  const linked = send({ t: "linked", history, txn: now.txn, now: Math.round(now.wallMs), sites });
+  return { state: { phase: "meeting", facts, sinceMs, wanted }, actions: [...before, linked] };
 }
 
 // Meeting: waits for `linked`.
@@ -265,9 +265,9 @@ function link({ facts, wanted }: Meeting, message: Linked, now: LinkMoment): Lin
     partner: history,
     heardMs: now.elapsedMs,
     pingedMs: now.elapsedMs,
-    toldTxn: now.txn,
+    announcedTxn: now.txn,
     partnerTxn: txn,
-    toldSites: facts.sites.length,
+    announcedSites: facts.sites.length,
     lastId: 0,
     follows: new Map(),
     served: new Map(),
@@ -275,10 +275,10 @@ function link({ facts, wanted }: Meeting, message: Linked, now: LinkMoment): Lin
   };
   const { state: next, actions } = configure(state, wanted);
   const linked: LinkAction = { kind: "linked", partner: history };
-  return { state: next, actions: [linked, ...toldSites(message), ...actions] };
+  return { state: next, actions: [linked, ...noteSites(message), ...actions] };
 }
 
-function toldSites({ sites }: Linked | LinkPing): LinkAction[] {
+function noteSites({ sites }: Linked | LinkPing): LinkAction[] {
   return sites === undefined ? [] : [{ kind: "sites", sites }];
 }
 
@@ -355,7 +355,7 @@ function heardOf(state: LinkedState, txn: number): LinkedState {
 function takePing(state: LinkedState, message: LinkPing, now: LinkMoment): LinkStep {
   const { now: ping, txn } = message;
   const pong = send({ t: "pong", ping, now: Math.round(now.wallMs) });
-  const actions = [pong, ...toldSites(message)];
+  const actions = [pong, ...noteSites(message)];
   if (txn === undefined) return { state, actions };
   return { state: heardOf(state, txn), actions: [...actions, { kind: "reached", txn }] };
 }
@@ -376,17 +376,17 @@ function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): Lin
   const isSilent = now.elapsedMs - next.heardMs >= pingMs;
   const isDue = now.elapsedMs - next.pingedMs >= pingMs;
   const { servedTxn, sites } = event;
-  const hasSites = sites.length > next.toldSites;
+  const hasSites = sites.length > next.announcedSites;
   // Also to a side that is not silent: its cursors advance by this transaction (S5).
-  const hasNews = servedTxn > next.toldTxn || hasSites;
+  const hasNews = servedTxn > next.announcedTxn || hasSites;
   if (!isDue || !(isSilent || hasNews)) return { state: next, actions };
-  const told = hasSites ? { txn: servedTxn, sites } : { txn: servedTxn };
-  const ping = send({ t: "ping", now: Math.round(now.wallMs), ...told });
+  const linked = hasSites ? { txn: servedTxn, sites } : { txn: servedTxn };
+  const ping = send({ t: "ping", now: Math.round(now.wallMs), ...linked });
   const pinged = {
     ...next,
     pingedMs: now.elapsedMs,
-    toldTxn: servedTxn,
-    toldSites: sites.length,
+    announcedTxn: servedTxn,
+    noteSites: sites.length,
   };
   return { state: pinged, actions: [...actions, ping] };
 }

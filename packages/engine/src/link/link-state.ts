@@ -104,10 +104,10 @@ export interface LinkedState {
   readonly heardMs: number;
   readonly pingedMs: number;
   /** Transaction that the last ping announced, and the last known one of the other store. */
-  readonly toldTxn: number;
+  readonly announcedTxn: number;
   readonly partnerTxn: number;
   /** How many sites of Big Peers were announced. */
-  readonly toldSites: number;
+  readonly announcedSites: number;
   /** The last id of a subscription of this side. */
   readonly lastId: number;
   /** Queries that this side follows. */

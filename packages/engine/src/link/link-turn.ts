@@ -46,11 +46,11 @@ export class LinkTurn {
     all?.delete(this);
     if (all?.size === 0) this.#turns.delete(this.#source);
     this.#before.clear();
-    this.#tell();
-    for (const turn of all ?? []) if (turn.#before.delete(this)) turn.#tell();
+    this.#wake();
+    for (const turn of all ?? []) if (turn.#before.delete(this)) turn.#wake();
   }
 
-  #tell(): void {
+  #wake(): void {
     if (!this.isFirst) return;
     const waits = this.#waits;
     this.#waits = [];

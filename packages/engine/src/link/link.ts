@@ -128,7 +128,7 @@ export class Link implements StreamSession {
       new LinkContents(
         attachments,
         (message) => this.#say(message),
-        (error) => this.#tellFault(error),
+        (error) => this.#reportFault(error),
       );
     const wanted = this.#wantedOf(options.queries);
     this.#state = newLink(facts, wanted, this.#now(), nonce !== undefined);
@@ -374,19 +374,19 @@ export class Link implements StreamSession {
   /** Invalid messages are the fault of the other side, all other errors are ours. */
   #fail(error: unknown): void {
     const isTheirs = error instanceof PeerError && THEIR_FAULTS.has(error.code);
-    if (!isTheirs) this.#tellFault(error);
+    if (!isTheirs) this.#reportFault(error);
     const message = error instanceof PeerError ? error.message : "the link could not go on here";
     try {
       if (isTheirs) this.#step({ kind: "closing", code: "malformed", message });
       else this.#step({ kind: "closing", code: "busy", message, after: BUSY_AFTER_MS });
     } catch (again) {
-      this.#tellFault(again);
+      this.#reportFault(again);
       this.#options.channel.close();
       this.#release(false);
     }
   }
 
-  #tellFault(error: unknown): void {
+  #reportFault(error: unknown): void {
     this.#options.onEvent({ kind: "fault", error });
   }
 
@@ -468,7 +468,7 @@ export class Link implements StreamSession {
     try {
       await noteServerSites(this.#options.store, sites);
     } catch (error) {
-      this.#tellFault(error);
+      this.#reportFault(error);
     }
   }
 

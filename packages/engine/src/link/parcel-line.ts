@@ -94,7 +94,7 @@ export class ParcelLine {
       if (known !== undefined) this.#bytes -= bytesOf(known);
       this.#open.delete(parcel.order);
     }
-    this.#tell();
+    this.#wake();
   }
 
   /** The first inbound batch that is not merged after these are. */
@@ -116,7 +116,7 @@ export class ParcelLine {
   settled(): Promise<void> {
     return new Promise((resolve) => {
       this.#waits.push({ order: this.#lastOrder, resolve });
-      this.#tell();
+      this.#wake();
     });
   }
 
@@ -136,7 +136,7 @@ export class ParcelLine {
     this.#isOver = true;
     for (const parcel of this.#waiting) this.#set({ ...parcel, arrivals: [], reached: [] });
     this.#waiting = [];
-    this.#tell();
+    this.#wake();
   }
 
   #set(parcel: Parcel): void {
@@ -145,7 +145,7 @@ export class ParcelLine {
     this.#open.set(parcel.order, parcel);
   }
 
-  #tell(): void {
+  #wake(): void {
     const open = this.#isOver ? Number.POSITIVE_INFINITY : this.openBehind([]);
     const isOver = ({ order }: Wait): boolean => order < open;
     const over = this.#waits.filter(isOver);

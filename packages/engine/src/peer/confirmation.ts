@@ -64,7 +64,7 @@ export class Confirmation {
 
   apply(batch: ConfirmedBatch): AppliedBatch<RefusedUpload> {
     for (const part of batch.parts) this.#part(part);
-    for (const [collection, entry] of batch.told ?? []) this.#told(collection, entry);
+    for (const [collection, entry] of batch.notices ?? []) this.#notice(collection, entry);
     const refused = batch.outcomes.flatMap((outcome) => this.#outcome(outcome) ?? []);
     this.#moveLive(batch.committed);
     if (batch.committed !== undefined) this.#trustLive();
@@ -143,7 +143,7 @@ export class Confirmation {
     }
   }
 
-  #told(collection: string, entry: DocumentEntry): void {
+  #notice(collection: string, entry: DocumentEntry): void {
     const document = this.#layers.document(collection, entry[1]);
     if (document.held === undefined) return;
     if (entry[0] === "drop") return this.#drop(document, OWN_COVER);

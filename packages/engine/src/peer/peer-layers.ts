@@ -42,7 +42,7 @@ export interface ConfirmedBatch {
   readonly parts: readonly ConfirmedPart[];
   readonly outcomes: readonly Outcome[];
   /** Documents by collection, of ended subscriptions: applied if the peer holds them (S74). */
-  readonly told?: readonly (readonly [string, DocumentEntry])[];
+  readonly notices?: readonly (readonly [string, DocumentEntry])[];
   /** Live subscriptions are complete up to this transaction after the batch. */
   readonly committed?: number;
   /** Subscriptions that are live after the batch. */

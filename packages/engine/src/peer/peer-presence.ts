@@ -14,7 +14,7 @@ import {
 } from "./session-state.ts";
 
 const OFFLINE: Presence = { isConnected: false, total: 0, peers: [] };
-const UNTOLD: Presence = { isConnected: true, total: 0, peers: [] };
+const NOT_KNOWN_YET: Presence = { isConnected: true, total: 0, peers: [] };
 
 /** Sets the metadata. The server receives it now, in `hello`, or right after `welcome`. */
 export function takeMetadata(state: PeerState, metadata: ValueObject, turn: Turn): PeerState {
@@ -59,5 +59,5 @@ export function takePresence(state: Linked, message: PresenceMessage): Linked {
 
 /** The current presence: the same object until something changes. */
 export function presenceOf({ phase }: PeerState): Presence {
-  return phase.name === "open" ? (phase.link.present ?? UNTOLD) : OFFLINE;
+  return phase.name === "open" ? (phase.link.present ?? NOT_KNOWN_YET) : OFFLINE;
 }

@@ -88,7 +88,7 @@ export function endSubscription(state: Linked, key: string, turn: Turn): Linked 
   const entries = gatheredFor(state, key);
   const left = leaveFilter(withLink(state, { ids, ended }), { ...following, isLive: false }, turn);
   const { filter } = following;
-  return filter === undefined ? left : takeTold(left, { filter, entries }, 0, turn);
+  return filter === undefined ? left : takeUnfiltered(left, { filter, entries }, 0, turn);
 }
 
 /** Entries for a subscription, of a transaction that has not ended yet. */
@@ -98,7 +98,7 @@ function gatheredFor({ phase }: Linked, key: string): readonly DocumentEntry[] {
 }
 
 /** Applies entries of an ended stream, because outcomes under way may count on them (S74). */
-function takeTold(
+function takeUnfiltered(
   state: Linked,
   { filter, entries }: Pick<Documents, "filter" | "entries">,
   bytes: number,
@@ -107,8 +107,8 @@ function takeTold(
   const stream = state.phase.link.ended.filters.get(byteString(filter));
   if (stream === undefined || entries.length === 0) return state;
   const { collection } = stream;
-  const told = entries.map((entry) => [collection, entry] as const);
-  return pushApply(state, { parts: [], outcomes: [], told }, bytes, turn);
+  const notices = entries.map((entry) => [collection, entry] as const);
+  return pushApply(state, { parts: [], outcomes: [], notices }, bytes, turn);
 }
 
 /** Removes a subscription from its filter, and discards what was gathered for it. */
@@ -245,7 +245,7 @@ export function takeDocuments(
   const isLive = followers.some((following) => following.isLive);
   let next = state;
   if (followers.length === 0) {
-    next = takeTold(state, message, bytes, turn);
+    next = takeUnfiltered(state, message, bytes, turn);
   } else if (isLive && range === undefined) {
     next = gather(state, message, followers, bytes);
     if (next.phase.link.gathered.bytes > GATHERED_BYTES_MAX) return undefined;

@@ -11,7 +11,7 @@ const GATHER_MS = 50;
 interface Watcher {
   readonly listener: (presence: Presence) => void;
   /** The presence that it received last. */
-  told: Presence | undefined;
+  shown: Presence | undefined;
 }
 
 export interface PresenceWatchersOptions {
@@ -35,7 +35,7 @@ export class PresenceWatchers {
   }
 
   watch(listener: (presence: Presence) => void): () => void {
-    const watcher: Watcher = { listener, told: undefined };
+    const watcher: Watcher = { listener, shown: undefined };
     this.#watchers.add(watcher);
     if (this.#watchers.size === 1) this.#options.onWatched(true);
     this.note();
@@ -48,10 +48,10 @@ export class PresenceWatchers {
 
   /** Schedules a notification if the presence has changed. */
   note(): void {
-    if (this.#cancelWake !== undefined || this.#untold().length === 0) return;
+    if (this.#cancelWake !== undefined || this.#outdated().length === 0) return;
     this.#cancelWake = this.#options.wakeIn(GATHER_MS, () => {
       this.#cancelWake = undefined;
-      this.#tell();
+      this.#notify();
     });
   }
 
@@ -60,18 +60,18 @@ export class PresenceWatchers {
     this.#watchers.clear();
   }
 
-  #untold(): Watcher[] {
+  #outdated(): Watcher[] {
     if (this.#watchers.size === 0) return [];
     const presence = this.#options.presence();
-    return [...this.#watchers].filter(({ told }) => told !== presence);
+    return [...this.#watchers].filter(({ shown }) => shown !== presence);
   }
 
-  #tell(): void {
+  #notify(): void {
     const presence = this.#options.presence();
-    for (const watcher of this.#untold()) {
+    for (const watcher of this.#outdated()) {
       // A listener that was called before may have removed this one.
       if (!this.#watchers.has(watcher)) continue;
-      watcher.told = presence;
+      watcher.shown = presence;
       try {
         watcher.listener(presence);
       } catch (error) {

@@ -181,11 +181,11 @@ export function reofferKept(
   const fact = chainFact(layers, numbering.life);
   const pending = pendingChainOf(layers.view.reader, site);
   // Outcomes come in the order of numbers: from the first pending upload on there is none.
-  const untold = pending?.first ?? (fact.site === site ? fact.number + 1 : undefined);
-  if (untold !== undefined && known >= untold - 1) return;
+  const unreported = pending?.first ?? (fact.site === site ? fact.number + 1 : undefined);
+  if (unreported !== undefined && known >= unreported - 1) return;
   const kept = keptOf(layers, site).filter(([, { seal }]) => seal.number > known);
   const numbers = new Set(kept.map(([, { seal }]) => seal.number));
-  const last = untold === undefined ? lastOf(numbers, known) : untold - 1;
+  const last = unreported === undefined ? lastOf(numbers, known) : unreported - 1;
   for (const [commitId, record] of kept) bringBack(layers, commitId, record);
   if (known === 0) return;
   for (let number = known + 1; number <= last; number++) {

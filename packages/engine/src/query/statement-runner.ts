@@ -68,7 +68,7 @@ import type {
   StatementResult,
   WriteRequest,
 } from "./request.ts";
-import { type Choosing, toldChoosing } from "./run/choose.ts";
+import { type Choosing, explainedChoosing } from "./run/choose.ts";
 import type { Choices } from "./run/early-choice.ts";
 import { type Execution, Warnings } from "./run/execution.ts";
 import { Lookout } from "./run/lookout.ts";
@@ -212,7 +212,7 @@ export class StatementRunner {
     const window = { offset, limit };
     let plan: ValueObject | undefined;
     const find: Filtering<readonly StoredDocument[]> = function* find(prepared, execution) {
-      if (isPlanWanted === true) plan = prepared.plan(yield* toldChoosing(execution));
+      if (isPlanWanted === true) plan = prepared.plan(yield* explainedChoosing(execution));
       return yield* prepared.documents(execution, window);
     };
     const task = this.#filterTask("find", request, find);

@@ -449,7 +449,7 @@ export class CommitQueue {
       else this.#failed();
       // The storage need not wait until the answers are sent.
       if (this.#isNextDue(flushed)) this.#begin();
-      this.#tell(flushed);
+      this.#settle(flushed);
       if (this.#flushing === undefined && this.#next.requests.length > 0) {
         await this.#gather(flushed);
       }
@@ -528,7 +528,7 @@ export class CommitQueue {
   }
 
   /** Settles the requests of a group, if need be with the error of its flush. */
-  #tell({ group, error, elapsedMs }: Flushed): void {
+  #settle({ group, error, elapsedMs }: Flushed): void {
     const { overlay, requests, transactions, bytes } = group;
     for (const share of group.shares) share.give();
     const isFailed = error !== undefined;

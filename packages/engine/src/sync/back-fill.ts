@@ -27,7 +27,7 @@ import { metaOf, wholeEntry } from "./document-news.ts";
 import type { Group } from "./group.ts";
 import { isAlive, tombstoneEntry } from "./link-news.ts";
 import type { StreamHost } from "./stream-host.ts";
-import { FIRST_KEY } from "./told.ts";
+import { FIRST_KEY } from "./sent-ranges.ts";
 
 /** Position of a scan. */
 export class Scan {
@@ -37,7 +37,7 @@ export class Scan {
   /** Key of the last id in a range that was sent: always an id that the peer receives. */
   sentThrough: string;
   /** Oldest transaction as of which the ids so far were sent: `asOf` of a piece (S57). */
-  toldSince: number = Number.POSITIVE_INFINITY;
+  sentSince: number = Number.POSITIVE_INFINITY;
   /** Keys that the condition or an index names; null if all documents are read. */
   named: NamedKeys | null | undefined;
 
@@ -115,7 +115,7 @@ export function* readPiece(
   if (isSent) host.made.encoded++;
   // The range ends at an id that matched: the peer must not learn of any other id (S14).
   const sentThrough = isCut ? lastKey : undefined;
-  scan.toldSince = Math.min(scan.toldSince, snapshot.txnId);
+  scan.sentSince = Math.min(scan.sentSince, snapshot.txnId);
   const frame = isSent ? frameOf(scan, group, lines, sentThrough) : undefined;
   return { frame, txn: snapshot.txnId, through: end, sentThrough };
 }
@@ -126,7 +126,7 @@ export function emptyPiece(scan: Scan, group: Group, through: string): Uint8Arra
 }
 
 function frameOf(
-  { kind, sentThrough, toldSince }: Scan,
+  { kind, sentThrough, sentSince }: Scan,
   { filter }: Group,
   lines: readonly Line[],
   through: string | undefined,
@@ -144,7 +144,7 @@ function frameOf(
     });
   }
   const entries = lines as readonly DocumentEntry[];
-  return encodeMessage({ t: "documents", filter, entries, range, asOf: toldSince });
+  return encodeMessage({ t: "documents", filter, entries, range, asOf: sentSince });
 }
 
 /** A link also gets metadata: a document that is not visible may be a deleted one. */

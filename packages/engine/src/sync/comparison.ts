@@ -47,7 +47,7 @@ export function* readWanted(
       entries.push(["drop", id]);
     } else {
       const meta = metaOf(snapshot, group.collection, key);
-      if (isStillToTell(stream, key, meta)) continue;
+      if (isStillToSend(stream, key, meta)) continue;
       entries.push(wholeEntry("put", document, meta));
       bytes += approximateSize(document.fields) + (meta?.bytes.length ?? 0);
     }
@@ -69,11 +69,11 @@ function linkAnswer(
 }
 
 /** Whether a catch-up still has to send the document. */
-function isStillToTell(
-  { phase, told }: Stream,
+function isStillToSend(
+  { phase, sentRanges }: Stream,
   idKey: string,
   meta: MetaRecord | undefined,
 ): boolean {
-  const at = phase === "live" ? undefined : told?.at(idKey);
+  const at = phase === "live" ? undefined : sentRanges?.at(idKey);
   return at !== undefined && meta !== undefined && meta.version > at;
 }

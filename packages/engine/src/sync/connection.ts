@@ -323,7 +323,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
         void this.#upload(action.upload);
         return;
       case "outcome":
-        return this.#tell(action.outcome);
+        return this.#report(action.outcome);
       case "describe":
         return this.#host.presence.change(this);
       case "watch":
@@ -477,7 +477,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     throw new PeerError("store.closed", "the session is over");
   }
 
-  #tell(outcome: StreamOutcome): void {
+  #report(outcome: StreamOutcome): void {
     const { kind, reason } = outcome;
     this.#host.noteOutcome(kind);
     if (kind !== "applied") this.#note(`upload.${kind}`, reason);

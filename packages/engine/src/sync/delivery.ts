@@ -170,7 +170,7 @@ export class Delivery {
       return 0;
     }
     for (const frame of frames.marked(txn)) session.outbox.send(frame);
-    session.tellUpTo(txn);
+    session.announceUpTo(txn);
     return frames.bytes;
   }
 
@@ -183,7 +183,7 @@ export class Delivery {
     for (const { answers } of extra?.answers ?? []) bytes += answers.bytes;
     if (session.outbox.fits(bytes)) {
       this.#sendLive(session, streams, extra && { ...extra, committed });
-      session.tellUpTo(txn);
+      session.announceUpTo(txn);
     } else {
       if (streams.length > 0 || (extra?.answers.length ?? 0) > 0) this.#setBehind(session, since);
       if (extra !== undefined) this.#plane.holdOutcomes(session);

@@ -155,10 +155,10 @@ export function wholeEntry(
 export function goneEntry(
   id: Value,
   meta: MetaRecord | undefined,
-  isTold: (site: Site) => boolean = () => true,
+  mayReport: (site: Site) => boolean = () => true,
 ): DocumentEntry {
   if (meta === undefined) return ["drop", id];
   const { dead } = decodeState(undefined, meta.bytes, meta.offset);
-  if (dead === NONE || !isTold(dead.site)) return ["drop", id];
+  if (dead === NONE || !mayReport(dead.site)) return ["drop", id];
   return ["deleted", id, meta.version, dead.time, dead.site];
 }

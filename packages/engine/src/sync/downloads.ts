@@ -20,7 +20,7 @@ import { oldestOf } from "./round.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { StreamingSession } from "./streaming-session.ts";
-import { FIRST_KEY } from "./told.ts";
+import { FIRST_KEY } from "./sent-ranges.ts";
 
 /** What downloads need from the streams. */
 export interface DownloadPlane {
@@ -135,13 +135,13 @@ export class Downloads {
   async #scan(stream: Stream): Promise<void> {
     const { scan, group, session } = stream;
     if (scan === undefined) return this.advance(stream);
-    scan.toldSince = oldestOf(stream);
+    scan.sentSince = oldestOf(stream);
     const piece = await this.#plane.read((snapshot) =>
       readPiece(scan, group, snapshot, this.#host),
     );
     if (stream.isOver || stream.scan !== scan) return;
     const { frame, txn, through, sentThrough } = piece;
-    stream.told?.add(through, txn);
+    stream.sentRanges?.add(through, txn);
     scan.through = through ?? scan.through;
     if (frame !== undefined) scan.sentThrough = sentThrough ?? scan.through;
     if (through === undefined) {
@@ -181,7 +181,7 @@ export class Downloads {
       }
       for (const stream of news.exhausted) this.#plane.fail(stream, exhaustion());
       for (const stream of news.lost) this.#compare(stream);
-      for (const each of news.streams) this.#tell(each, news.txn);
+      for (const each of news.streams) this.#send(each, news.txn);
     } catch (error) {
       for (const stream of streams) {
         if (isPassing(error)) this.place(stream);
@@ -190,7 +190,7 @@ export class Downloads {
     }
   }
 
-  #tell({ stream, news, cut }: StreamNews, txn: number): void {
+  #send({ stream, news, cut }: StreamNews, txn: number): void {
     const { session, group } = stream;
     if (stream.isOver || stream.phase !== "catch") return;
     if (!session.outbox.hasRoom) return this.place(stream);
@@ -203,7 +203,7 @@ export class Downloads {
       }
     });
     if (stream.isOver) return;
-    stream.told?.renew(stream.sweep, cut, txn);
+    stream.sentRanges?.renew(stream.sweep, cut, txn);
     stream.sweep = cut ?? FIRST_KEY;
     if (cut === undefined) this.advance(stream);
     else this.place(stream);

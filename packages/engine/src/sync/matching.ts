@@ -161,7 +161,7 @@ class Matcher implements Matched {
       const span = { change, older: changes[i + 1] };
       if (this.#isStart(span)) yield* this.#judge({ document, news, before, after, last, span });
     }
-    if (after === undefined) this.#tellLinks(document, news);
+    if (after === undefined) this.#addToLinks(document, news);
     this.#bytes += news.bytes;
   }
 
@@ -171,8 +171,8 @@ class Matcher implements Matched {
     return this.streams.length > 0 || (since !== undefined && isIn(span, since));
   }
 
-  *#judge(told: ToldChange): Steps<void> {
-    const { document, before, after, span } = told;
+  *#judge(streamChange: StreamChange): Steps<void> {
+    const { document, before, after, span } = streamChange;
     const { index } = this.#host.groups;
     const { since } = this.#matching;
     const isLive = since !== undefined && isIn(span, since);
@@ -191,7 +191,7 @@ class Matcher implements Matched {
         charge(group, index.work - work);
         yield;
       }
-      if (match !== undefined) this.#take(told, match, streams, isForLive);
+      if (match !== undefined) this.#take(streamChange, match, streams, isForLive);
     }
   }
 
@@ -211,16 +211,16 @@ class Matcher implements Matched {
     if (streams === undefined) return NONE_STARTING;
     return streams.filter(({ stream, news, cut }) => {
       if (cut !== undefined || idKey <= stream.sweep) return false;
-      const told = stream.told?.at(idKey);
-      if (told === undefined) return false;
+      const streamChange = stream.sentRanges?.at(idKey);
+      if (streamChange === undefined) return false;
       // The peer may hold any state since the cursor: one entry for the document is enough.
-      if (stream.isUncertainOf(idKey)) return told < span.change.txnId && !news.endsWith(idKey);
-      return isIn(span, told);
+      if (stream.isUncertainOf(idKey)) return streamChange < span.change.txnId && !news.endsWith(idKey);
+      return isIn(span, streamChange);
     });
   }
 
   #take(
-    told: ToldChange,
+    streamChange: StreamChange,
     match: Match<Group>,
     streams: readonly StreamNews[],
     isForLive: boolean,
@@ -229,14 +229,14 @@ class Matcher implements Matched {
     try {
       if (match.kind === "failed") throw match.error;
       if (group.follower !== undefined) {
-        return this.#takeLink(group, { ...told, kind: match.kind }, streams, isForLive);
+        return this.#takeLink(group, { ...streamChange, kind: match.kind }, streams, isForLive);
       }
       if (isForLive) {
-        const delta = match.kind === "stay" ? this.#delta(told) : undefined;
-        this.#addLive(group, told, delta ?? this.#entry(told, match.entry, match.kind));
+        const delta = match.kind === "stay" ? this.#delta(streamChange) : undefined;
+        this.#addLive(group, streamChange, delta ?? this.#entry(streamChange, match.entry, match.kind));
       }
       for (const each of streams)
-        this.#addTo(each, told.document, this.#entry(told, match.entry, match.kind));
+        this.#addTo(each, streamChange.document, this.#entry(streamChange, match.entry, match.kind));
     } catch (error) {
       this.failed.set(group, error);
     }
@@ -245,7 +245,7 @@ class Matcher implements Matched {
   /** Adds whole states, except changes that came from the follower (S51, S53). */
   #takeLink(
     group: Group,
-    { document, news, after, kind }: ToldChange & { readonly kind: MatchKind },
+    { document, news, after, kind }: StreamChange & { readonly kind: MatchKind },
     streams: readonly StreamNews[],
     isForLive: boolean,
   ): void {
@@ -258,30 +258,30 @@ class Matcher implements Matched {
       this.#addLive(group, { document, news }, whole());
     }
     for (const each of streams) {
-      if (isNews(each.stream.told?.at(document.idKey) ?? 0)) this.#addTo(each, document, whole());
+      if (isNews(each.stream.sentRanges?.at(document.idKey) ?? 0)) this.#addTo(each, document, whole());
     }
   }
 
   /** Adds the deletion of a document to all links that follow its collection (S51). */
-  #tellLinks(document: WindowDocument, news: DocumentNews): void {
+  #addToLinks(document: WindowDocument, news: DocumentNews): void {
     const { collection, idKey, changes } = document;
     const { since } = this.#matching;
     const newest = changes[0]?.txnId ?? 0;
     for (const group of this.#host.groups.linksOf(collection)) {
       const tombstone = news.tombstone();
       if (tombstone === undefined) return;
-      const isNews = (told: number | undefined): boolean =>
-        told !== undefined && told < newest && !isFrom(group.follower, document, told);
+      const isNews = (streamChange: number | undefined): boolean =>
+        streamChange !== undefined && streamChange < newest && !isFrom(group.follower, document, streamChange);
       if (group.liveCount > 0 && isNews(since)) this.#addLive(group, { document, news }, tombstone);
       for (const each of this.#byGroup.get(group) ?? NONE_STARTING) {
         const { stream, cut } = each;
-        if (cut !== undefined || idKey <= stream.sweep || !isNews(stream.told?.at(idKey))) continue;
+        if (cut !== undefined || idKey <= stream.sweep || !isNews(stream.sentRanges?.at(idKey))) continue;
         this.#addTo(each, document, tombstone);
       }
     }
   }
 
-  #addLive(group: Group, told: Pick<ToldChange, "document" | "news">, entry: Uint8Array): void {
+  #addLive(group: Group, streamChange: Pick<StreamChange, "document" | "news">, entry: Uint8Array): void {
     if (this.tooMuch.has(group)) return;
     let news = this.live.get(group);
     if (news === undefined) {
@@ -289,8 +289,8 @@ class Matcher implements Matched {
       this.live.set(group, news);
     }
     const { limits } = this.#host;
-    news.add(told.document.idKey, entry);
-    const held = this.#bytes + told.news.bytes;
+    news.add(streamChange.document.idKey, entry);
+    const held = this.#bytes + streamChange.news.bytes;
     if (news.bytes <= limits.roundBytes && held <= limits.heldBytes) return;
     this.tooMuch.add(group);
     news.clear();
@@ -302,8 +302,8 @@ class Matcher implements Matched {
     if (each.news.bytes > this.#host.limits.catchUpBytes) each.cut = idKey;
   }
 
-  #entry(told: ToldChange, entry: MatchEntry<Group>, kind: MatchKind): Uint8Array {
-    const { news, after, last, document } = told;
+  #entry(streamChange: StreamChange, entry: MatchEntry<Group>, kind: MatchKind): Uint8Array {
+    const { news, after, last, document } = streamChange;
     if (kind !== "leave") return news.put();
     const isReadable =
       last === undefined || (entry.judge?.mayRead(document.collection, last) ?? true);
@@ -311,7 +311,7 @@ class Matcher implements Matched {
     return after === undefined ? news.gone(document.isEvicted) : news.left();
   }
 
-  #delta({ document, news, span }: ToldChange): Uint8Array | undefined {
+  #delta({ document, news, span }: StreamChange): Uint8Array | undefined {
     const { since = 0, snapshot } = this.#matching;
     const { stamps } = this.#host;
     return news.delta({
@@ -329,7 +329,7 @@ interface Span {
   readonly older: WindowChange | undefined;
 }
 
-interface ToldChange {
+interface StreamChange {
   readonly document: WindowDocument;
   readonly news: DocumentNews;
   /** Visible state before the change of `span`. */

@@ -88,7 +88,7 @@ const SUBSCRIPTIONS_SIZE_MAX = 64 * 1024;
 
 export function peerReport(of: ReportedSession): PeerReport {
   const { session, sinceMs, state, admission, streams, elapsedMs, traffic, lastError } = of;
-  const { hello, told, heardMs } = state;
+  const { hello, lastPong, heardMs } = state;
   const { credential, userId, identity = {}, address, expiresMs } = admission;
   return {
     session,
@@ -104,7 +104,7 @@ export function peerReport(of: ReportedSession): PeerReport {
     progress: progressOf(state, streams.sentUpTo, of.txn),
     traffic: {
       ...traffic,
-      ...(told !== undefined && { roundTripMs: Math.round(told.roundTripMs * 10) / 10 }),
+      ...(lastPong !== undefined && { roundTripMs: Math.round(lastPong.roundTripMs * 10) / 10 }),
       heardMs: Math.round(elapsedMs - heardMs),
     },
     ...(lastError !== undefined && { lastError }),
@@ -131,13 +131,13 @@ function subscriptionsOf(
 }
 
 function progressOf(
-  { subscriptions, told, uploads }: OpenSession,
+  { subscriptions, lastPong, uploads }: OpenSession,
   sentTxn: number,
   txn: number,
 ): PeerProgress {
   // A peer may claim any position, but it cannot be ahead of the store.
-  const appliedTxn = told?.txn === undefined ? undefined : Math.min(told.txn, txn);
-  const pending = told?.pending;
+  const appliedTxn = lastPong?.txn === undefined ? undefined : Math.min(lastPong.txn, txn);
+  const pending = lastPong?.pending;
   return {
     sentTxn,
     ...(appliedTxn !== undefined && { appliedTxn }),

@@ -36,7 +36,7 @@ export interface PresentSession {
 export interface PresenceLimits
   extends Pick<StreamLimits, "frameBytes" | "roomBytes" | "queueBytes"> {
   /** Peers in the list: those that connected first. */
-  readonly toldPeers: number;
+  readonly listedPeers: number;
   /** Bytes of lists, and of changes, that a tick may send to all watchers. */
   readonly listBytes: number;
   readonly newsBytes: number;
@@ -44,10 +44,10 @@ export interface PresenceLimits
   readonly unreadBytes: number;
 }
 
-type OwnLimits = Pick<PresenceLimits, "toldPeers" | "listBytes" | "newsBytes" | "unreadBytes">;
+type OwnLimits = Pick<PresenceLimits, "listedPeers" | "listBytes" | "newsBytes" | "unreadBytes">;
 
 export const PRESENCE_LIMITS: OwnLimits = {
-  toldPeers: 1000,
+  listedPeers: 1000,
   listBytes: 8 * 1024 * 1024,
   newsBytes: 32 * 1024 * 1024,
   unreadBytes: 128 * 1024 * 1024,
@@ -108,8 +108,8 @@ interface News {
 const PART_PEERS = 64;
 
 /** Watchers that are notified between two pauses, and the approximate bytes for them. */
-const TOLD_AT_ONCE = 100;
-const TOLD_BYTES = 4 * 1024 * 1024;
+const NOTIFIED_AT_ONCE = 100;
+const NOTIFIED_BYTES = 4 * 1024 * 1024;
 
 /** Bytes that are encoded between two pauses: metadata may have thousands of small values. */
 const ENCODED_BYTES = 128 * 1024;
@@ -118,7 +118,7 @@ const ENCODED_BYTES = 128 * 1024;
 const PIECE_COST = 4 * 1024;
 
 const NO_ENCODED: ReadonlyMap<number, Uint8Array> = new Map();
-const NOTHING_TOLD: Part = { entries: [], gone: [], size: 0, added: undefined, whole: undefined };
+const NOTHING_SENT: Part = { entries: [], gone: [], size: 0, added: undefined, whole: undefined };
 
 export class PresenceBoard {
   readonly #host: PresenceHost;
@@ -133,11 +133,11 @@ export class PresenceBoard {
   readonly #lists = new Set<Watcher>();
   readonly #changed = new Set<Entry>();
   /** What watchers were sent, as of the last look: by session, in order. */
-  #told: ReadonlyMap<number, Uint8Array> = NO_ENCODED;
+  #sent: ReadonlyMap<number, Uint8Array> = NO_ENCODED;
   #list: readonly Part[] = [];
-  #toldTotal = 0;
-  #isOtherThanTold = false;
-  #isTelling = false;
+  #announcedTotal = 0;
+  #isChanged = false;
+  #isNotifying = false;
   /** A look is in progress: until it ends, lists are those of the look before. */
   #isLooking = false;
   /** Bytes of lists, and of changes, that this tick may still send. */
@@ -174,7 +174,7 @@ export class PresenceBoard {
     const entry = this.#entries.get(session.session);
     if (entry === undefined) return this.#changePassed(session.session, identity);
     entry.encoded = undefined;
-    this.#isOtherThanTold = true;
+    this.#isChanged = true;
     this.#changed.add(entry);
     const { identity: former } = entry;
     if (identity === former) return;
@@ -220,7 +220,7 @@ export class PresenceBoard {
     for (const { session } of this.#changed) this.#host.onPeer(session, "changed");
     this.#changed.clear();
     if (this.#watchers.size === 0) return this.#forget();
-    if (!this.#isTelling) this.#look();
+    if (!this.#isNotifying) this.#look();
     else if (!this.#isLooking) this.#startLists();
     this.#sendLists();
   }
@@ -248,7 +248,7 @@ export class PresenceBoard {
 
   #enter(entry: Entry): void {
     this.#entries.set(entry.session.session, entry);
-    this.#isOtherThanTold = true;
+    this.#isChanged = true;
     if (this.#claim(entry)) this.#host.onPeer(entry.session, "joined");
   }
 
@@ -312,28 +312,28 @@ export class PresenceBoard {
   #remove(entry: Entry): void {
     this.#entries.delete(entry.session.session);
     this.#changed.delete(entry);
-    this.#isOtherThanTold = true;
+    this.#isChanged = true;
     this.#host.onPeer(entry.session, "left");
   }
 
   /** Nothing is held while there are no watchers. */
   #forget(): void {
     if (this.#list.length === 0) return;
-    this.#told = NO_ENCODED;
+    this.#sent = NO_ENCODED;
     this.#list = [];
     for (const entry of this.#entries.values()) entry.encoded = undefined;
-    this.#isOtherThanTold = true;
+    this.#isChanged = true;
   }
 
   /** Finds the changes since the last look and sends them to watchers that have the list. */
   #look(): void {
-    if (!this.#isOtherThanTold) return this.#startLists();
+    if (!this.#isChanged) return this.#startLists();
     // Changes during this look are for the next one.
-    this.#isOtherThanTold = false;
+    this.#isChanged = false;
     const look: Look = { total: this.#entries.size, encoded: new Map() };
     const turns = this.#encodeInTurns(look);
     if (turns.next().done === true) return this.#looked(look);
-    this.#isTelling = true;
+    this.#isNotifying = true;
     this.#isLooking = true;
     void this.#lookOn(look, turns);
   }
@@ -343,14 +343,14 @@ export class PresenceBoard {
     try {
       do await this.#host.pause();
       while (turns.next().done !== true);
-      this.#isTelling = false;
+      this.#isNotifying = false;
       this.#isLooking = false;
       this.#looked(look);
       this.#sendLists();
     } catch (error) {
-      this.#isTelling = false;
+      this.#isNotifying = false;
       this.#isLooking = false;
-      this.#isOtherThanTold = true;
+      this.#isChanged = true;
       this.#host.noteFault(error);
     }
   }
@@ -370,23 +370,23 @@ export class PresenceBoard {
   }
 
   #looked({ total, encoded }: Look): void {
-    const told = new Map<number, Uint8Array>();
+    const sent = new Map<number, Uint8Array>();
     const came: Entry[] = [];
     for (const [entry, now] of encoded) {
       const { session } = entry.session;
-      const before = this.#told.get(session);
+      const before = this.#sent.get(session);
       // The change may concern only data that watchers do not see.
       const isOther = before === undefined || !isSame(before, now);
       if (isOther) came.push(entry);
       else if (entry.encoded === now) entry.encoded = before;
-      told.set(session, isOther ? now : before);
+      sent.set(session, isOther ? now : before);
     }
-    const gone = Array.from(this.#told.keys()).filter((session) => !told.has(session));
-    const isOther = came.length + gone.length > 0 || this.#toldTotal !== total;
-    this.#told = told;
+    const gone = Array.from(this.#sent.keys()).filter((session) => !sent.has(session));
+    const isOther = came.length + gone.length > 0 || this.#announcedTotal !== total;
+    this.#sent = sent;
     this.#list = this.#partsOf(Array.from(encoded.keys()), []);
-    this.#toldTotal = total;
-    if (isOther) this.#tell(this.#partsOf(came, gone));
+    this.#announcedTotal = total;
+    if (isOther) this.#notify(this.#partsOf(came, gone));
     this.#startLists();
   }
 
@@ -405,7 +405,7 @@ export class PresenceBoard {
   #first(): Entry[] {
     const entries: Entry[] = [];
     for (const entry of this.#inOrder()) {
-      if (entries.length === this.#host.limits.toldPeers) break;
+      if (entries.length === this.#host.limits.listedPeers) break;
       entries.push(entry);
     }
     return entries;
@@ -423,7 +423,7 @@ export class PresenceBoard {
       size = 0;
     };
     for (const entry of came) {
-      const { length } = this.#toldOf(entry);
+      const { length } = this.#encodedEntry(entry);
       const isFull = entries.length === PART_PEERS || size + length > frameBytes;
       if (isFull && entries.length > 0) end();
       entries.push(entry);
@@ -433,28 +433,28 @@ export class PresenceBoard {
     return parts;
   }
 
-  #tell(parts: readonly Part[]): void {
+  #notify(parts: readonly Part[]): void {
     const watchers = Array.from(this.#watchers.values()).filter(knowsTheList);
     const news = newsOf(parts);
-    const count = Math.max(1, Math.min(TOLD_AT_ONCE, Math.floor(TOLD_BYTES / (news.size + 1))));
-    this.#tellSome(watchers.slice(0, count), news);
+    const count = Math.max(1, Math.min(NOTIFIED_AT_ONCE, Math.floor(NOTIFIED_BYTES / (news.size + 1))));
+    this.#notifySome(watchers.slice(0, count), news);
     if (watchers.length <= count) return;
-    this.#isTelling = true;
-    void this.#tellRest(watchers, count, news);
+    this.#isNotifying = true;
+    void this.#notifyRest(watchers, count, news);
   }
 
   /** Continues in slices, between other work. Never rejects. */
-  async #tellRest(watchers: readonly Watcher[], count: number, news: News): Promise<void> {
+  async #notifyRest(watchers: readonly Watcher[], count: number, news: News): Promise<void> {
     try {
       for (let from = count; from < watchers.length; from += count) {
         await this.#host.pause();
         if (this.#newsRoom <= 0) await this.#whenNewsRoom();
-        this.#tellSome(watchers.slice(from, from + count), news);
+        this.#notifySome(watchers.slice(from, from + count), news);
       }
     } catch (error) {
       this.#host.noteFault(error);
     } finally {
-      this.#isTelling = false;
+      this.#isNotifying = false;
     }
   }
 
@@ -465,7 +465,7 @@ export class PresenceBoard {
     });
   }
 
-  #tellSome(watchers: readonly Watcher[], { parts, size, partOf }: News): void {
+  #notifySome(watchers: readonly Watcher[], { parts, size, partOf }: News): void {
     for (const watcher of watchers) {
       const { session, identity } = watcher;
       if (!knowsTheList(watcher) || this.#watchers.get(session.session) !== watcher) continue;
@@ -496,7 +496,7 @@ export class PresenceBoard {
     const total = this.#totalFor(watcher);
     const { entries, gone } = part;
     // A watcher that is not listed itself has another total, which is rare.
-    if (!isAmongThem && total !== this.#toldTotal) {
+    if (!isAmongThem && total !== this.#announcedTotal) {
       const form = isWhole ? "whole" : "added";
       part[form] ??= presenceFrame({ isWhole, total, peers: this.#encode(entries), gone });
       return part[form];
@@ -506,17 +506,17 @@ export class PresenceBoard {
   }
 
   #encode(entries: readonly Entry[]): Uint8Array[] {
-    return entries.map((entry) => this.#toldOf(entry));
+    return entries.map((entry) => this.#encodedEntry(entry));
   }
 
   /** The form that watchers were sent. Later changes come with the next look. */
-  #toldOf(entry: Entry): Uint8Array {
-    return this.#told.get(entry.session.session) ?? encodedOf(entry);
+  #encodedEntry(entry: Entry): Uint8Array {
+    return this.#sent.get(entry.session.session) ?? encodedOf(entry);
   }
 
   /** All peers but the watcher itself. */
   #totalFor({ identity }: Watcher): number {
-    return this.#toldTotal - (this.#byIdentity.has(identity) ? 1 : 0);
+    return this.#announcedTotal - (this.#byIdentity.has(identity) ? 1 : 0);
   }
 
   /** Sends pieces of the whole list while there is room for them. */
@@ -539,7 +539,7 @@ export class PresenceBoard {
     const isWhole = watcher.phase === "waiting";
     const after = isWhole ? 0 : watcher.after;
     const at = isWhole ? 0 : this.#list.findIndex((part) => lastOf(part) > after);
-    const part = this.#list[at] ?? NOTHING_TOLD;
+    const part = this.#list[at] ?? NOTHING_SENT;
     const isLast = at === -1 || at === this.#list.length - 1;
     watcher.phase = isLast ? "current" : "listing";
     watcher.after = lastOf(part);

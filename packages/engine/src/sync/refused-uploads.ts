@@ -66,8 +66,8 @@ export class RefusedUploads {
       }
     }
     if (this.#uploads.has(name)) return;
-    const told = { peerKey, credential, site, number, txn, kind, reason };
-    this.#uploads.set(name, { ...told, documents, bytes });
+    const refused = { peerKey, credential, site, number, txn, kind, reason };
+    this.#uploads.set(name, { ...refused, documents, bytes });
     this.#bytes += bytes;
     this.#forget();
   }

@@ -102,8 +102,8 @@ function* windowFor(
   return yield* gatherWindow(snapshot, oldest, isWanted, limits);
 }
 
-export function oldestOf({ told }: Stream): number {
-  return told?.oldest ?? Number.POSITIVE_INFINITY;
+export function oldestOf({ sentRanges }: Stream): number {
+  return sentRanges?.oldest ?? Number.POSITIVE_INFINITY;
 }
 
 function extrasOf(all: Map<StreamingSession, Extras>, session: StreamingSession): Extras {

@@ -213,8 +213,8 @@ function admit(state: AdmittingSession, event: EventOf<"admitted">, now: Moment)
     heardMs: now.elapsedMs,
     pingedMs: undefined,
     pings: NO_PINGS,
-    told: undefined,
-    toldTxn: event.txn,
+    lastPong: undefined,
+    announcedTxn: event.txn,
     subscriptions: new Map(),
     uploads: lineOf(hello.site, event.known),
     runs: NO_RUNS,
@@ -345,11 +345,11 @@ function hear(state: OpenSession, event: EventOf<"message">, now: Moment): Serve
 function regrant(state: OpenSession, grant: Grant): ServerStep {
   const { rights, admission } = grant;
   const { expiresMs } = admission;
-  const told: ServerMessage =
+  const message_: ServerMessage =
     expiresMs === undefined ? { t: "rights", rights } : { t: "rights", rights, expires: expiresMs };
   return {
     state: { ...state, expiresMs },
-    actions: [{ kind: "grant", grant }, send(told), ...judgeAnew(state)],
+    actions: [{ kind: "grant", grant }, send(message_), ...judgeAnew(state)],
   };
 }
 
@@ -386,7 +386,7 @@ function tick(state: OpenSession, event: EventOf<"tick">, now: Moment): ServerSt
   const isSilent = now.elapsedMs - state.heardMs >= pingMs;
   const isDue = pingedMs === undefined || now.elapsedMs - pingedMs >= pingMs;
   // Also to a peer that is not silent: its cursors advance by this transaction (S5).
-  const isNews = pingedMs === undefined || isSilent || event.txn > state.toldTxn;
+  const isNews = pingedMs === undefined || isSilent || event.txn > state.announcedTxn;
   return isDue && isNews ? sendPing(waited, event.txn, now) : { state: waited, actions: NOTHING };
 }
 

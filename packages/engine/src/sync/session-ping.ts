@@ -20,7 +20,7 @@ export function sendPing(state: OpenSession, txn: number, now: Moment): PingStep
   const { wallMs, elapsedMs } = now;
   const pings = [...state.pings, { wallMs, elapsedMs }].slice(-PINGS_MAX);
   return {
-    state: { ...state, pings, pingedMs: elapsedMs, toldTxn: txn },
+    state: { ...state, pings, pingedMs: elapsedMs, announcedTxn: txn },
     actions: [{ kind: "send", message: { t: "ping", now: wallMs, txn } }],
   };
 }
@@ -35,7 +35,7 @@ export function hearPong(state: OpenSession, pong: Pong, { elapsedMs }: Moment):
   return {
     ...state,
     pings: rest.length === 0 ? NO_PINGS : rest,
-    told: {
+    lastPong: {
       txn,
       pending,
       roundTripMs: elapsedMs - ping.elapsedMs,

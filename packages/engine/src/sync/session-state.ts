@@ -62,9 +62,9 @@ export interface OpenSession {
   /** Pings without a pong, oldest first. */
   readonly pings: readonly SentPing[];
   /** The last pong; undefined before the first. */
-  readonly told: PongFacts | undefined;
+  readonly lastPong: LastPong | undefined;
   /** The transaction that the last ping announced. */
-  readonly toldTxn: number;
+  readonly announcedTxn: number;
   readonly subscriptions: ReadonlyMap<number, Subscription>;
   readonly uploads: UploadLine;
   /** Remote statements without a complete answer. */
@@ -80,7 +80,7 @@ export interface SentPing {
 }
 
 /** Progress of a peer (S43), as old as its last pong. */
-export interface PongFacts {
+export interface LastPong {
   readonly txn: number | undefined;
   readonly pending: number | undefined;
   readonly roundTripMs: number;

@@ -9,7 +9,7 @@ import { approximateSize } from "../store/records.ts";
 import type { Scan } from "./back-fill.ts";
 import type { Group } from "./group.ts";
 import type { StreamingSession } from "./streaming-session.ts";
-import { FIRST_KEY, Told } from "./told.ts";
+import { FIRST_KEY, SentRanges } from "./sent-ranges.ts";
 
 /**
  * `scan`: a fill or comparison is being read; `answer`: the peer compares and requests documents;
@@ -23,7 +23,7 @@ export class Stream {
   readonly group: Group;
   phase: Phase = "join";
   /** What the peer was sent; undefined for a live stream: everything up to the last round. */
-  told: Told | undefined;
+  sentRanges: SentRanges | undefined;
   /**
    * Set for a stream that returned with a cursor. The previous connection may have brought more
    * than the cursor counts, so the peer may hold any state since (S19).
@@ -100,7 +100,7 @@ export class Stream {
     if (this.phase === "live") return Math.max(this.session.completeUpTo, this.settledTxn);
     const isComparing = this.scan?.kind === "compare";
     if (isComparing || this.session.isComparing(this.key)) return undefined;
-    return this.told?.at(idKey);
+    return this.sentRanges?.at(idKey);
   }
 
   /** Whether the network has taken a document whose last change is the transaction `version`. */
@@ -122,15 +122,15 @@ export class Stream {
   }
 
   /** Everything was sent as of one transaction. */
-  setTold(txn: number): void {
-    this.told = Told.upTo(txn);
+  markSentUpTo(txn: number): void {
+    this.sentRanges = SentRanges.upTo(txn);
     this.sweep = FIRST_KEY;
   }
 
   /** Starts to read everything from the beginning of `scan`. */
   startScan(scan: Scan): void {
     this.scan = scan;
-    this.told = new Told();
+    this.sentRanges = new SentRanges();
     this.isUncertain = false;
     this.#uncertainThrough = undefined;
     this.sweep = FIRST_KEY;
@@ -140,7 +140,7 @@ export class Stream {
   /** Continues an interrupted fill: all ids before `scan` were sent as of `txn` or later (S72). */
   goOn(scan: Scan, txn: number): void {
     this.startScan(scan);
-    this.told?.add(scan.through, txn);
+    this.sentRanges?.add(scan.through, txn);
     this.isUncertain = true;
     this.#uncertainThrough = scan.through;
   }

@@ -53,7 +53,7 @@ export class StreamingSession implements SessionStreams {
   /** Streams whose next piece waits for room in the queue. */
   blocked: Set<Stream> | undefined;
   /** The last transaction that the session was sent completely. */
-  toldTxn = 0;
+  announcedTxn = 0;
   isClosed = false;
   /**
    * How many comparisons of a filter the peer has not answered yet. It answers each (S70), even for
@@ -71,20 +71,20 @@ export class StreamingSession implements SessionStreams {
   }
 
   get completeUpTo(): number {
-    return Math.max(this.#plane.position(), this.toldTxn);
+    return Math.max(this.#plane.position(), this.announcedTxn);
   }
 
   get sentUpTo(): number {
     let txn = this.completeUpTo;
-    for (const { phase, told } of this.streams.values()) {
-      if (phase !== "live" && told?.isWhole === true) txn = Math.min(txn, told.oldest);
+    for (const { phase, sentRanges } of this.streams.values()) {
+      if (phase !== "live" && sentRanges?.isWhole === true) txn = Math.min(txn, sentRanges.oldest);
     }
     return txn;
   }
 
   /** The live streams have been sent everything up to a transaction. */
-  tellUpTo(txn: number): void {
-    this.toldTxn = txn;
+  announceUpTo(txn: number): void {
+    this.announcedTxn = txn;
     this.outbox.mark(txn);
   }
 

@@ -190,7 +190,7 @@ export class Streams {
     session.streams.set(prepared.filterKey, stream);
     const { after = null, txn = 0 } = cursor ?? {};
     if (mode === "resume") {
-      stream.setTold(txn);
+      stream.markSentUpTo(txn);
       stream.isUncertain = true;
     } else if (mode === "go_on") {
       stream.goOn(new Scan("fill", documentId(after).key), txn);
@@ -358,7 +358,7 @@ export class Streams {
     this.#joining.delete(stream);
     if (stream.isOver) return;
     stream.settle(txn, this.#platform.elapsed());
-    stream.told = undefined;
+    stream.sentRanges = undefined;
     stream.scan = undefined;
     stream.isUncertain = false;
     this.#host.groups.beginLive(stream);
@@ -384,7 +384,7 @@ export class Streams {
   #endLive(stream: Stream, txn: number): void {
     this.#host.groups.endLive(stream);
     this.#wanting.delete(stream);
-    stream.setTold(txn);
+    stream.markSentUpTo(txn);
   }
 
   #catchUp(stream: Stream): void {

@@ -75,9 +75,9 @@ export function endFollowing(state: OpenSession, id: number, reason: Reason | un
   const subscriptions = new Map(state.subscriptions);
   subscriptions.delete(id);
   const next = { ...state, subscriptions };
-  const told = reason === undefined ? [] : [unsubscribed(id, reason)];
+  const actions_ = reason === undefined ? [] : [unsubscribed(id, reason)];
   const { stream } = subscription;
-  return { state: next, actions: [...told, ...(stream ? unfollow(next, stream.filterKey) : [])] };
+  return { state: next, actions: [...actions_, ...(stream ? unfollow(next, stream.filterKey) : [])] };
 }
 
 /** A stream is over: ends all its subscriptions. */

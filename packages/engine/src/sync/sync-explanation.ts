@@ -14,7 +14,7 @@ import type { Steps } from "../query/frame/steps.ts";
 import type { ExplainSyncRequest } from "../query/system/system-collections.ts";
 import type { StoreSnapshot } from "../store/store.ts";
 import type { RefusedUpload, RefusedUploads } from "./refused-uploads.ts";
-import type { OpenSession, PongFacts, Subscription } from "./session-state.ts";
+import type { OpenSession, LastPong, Subscription } from "./session-state.ts";
 import type { AskedDocument, SessionStreams } from "./session-streams.ts";
 
 export const SYNC_VERDICTS = [
@@ -148,7 +148,7 @@ class Explanation {
     }
     const uploads = this.#uploads.filter(({ credential }) => credential === session.credential);
     const { verdict, reason } = this.#ownWrite(uploads) ?? this.#verdict(looked, permission);
-    const { sent, applied } = progressOf(looked, state.told);
+    const { sent, applied } = progressOf(looked, state.lastPong);
     return {
       peer: peerValue(session),
       verdict,
@@ -236,13 +236,13 @@ class Explanation {
   #progress(
     place: NonNullable<ReturnType<SessionStreams["placeOf"]>>,
     state: string,
-    { state: { told }, queuedBytes }: ExplainedSession,
+    { state: { lastPong }, queuedBytes }: ExplainedSession,
   ): Verdict {
     const { version } = this.#document;
     const { sentUpTo, isTaken, isLive, settledTxn, settledMs } = place;
     if (sentUpTo === undefined || sentUpTo < version) return notYet(version, state, sentUpTo);
-    const applied = told?.txn ?? 0;
-    const isBehind = applied > settledTxn || (told !== undefined && told.pingedMs > settledMs);
+    const applied = lastPong?.txn ?? 0;
+    const isBehind = applied > settledTxn || (lastPong !== undefined && lastPong.pingedMs > settledMs);
     if (isLive && applied >= version && isBehind) {
       const reason = `the peer has said that it holds all up to transaction ${applied}; the document was changed last by ${version}`;
       return { verdict: "on_peer", reason };
@@ -285,7 +285,7 @@ class Explanation {
     const verdict = "no_such_document";
     if (!isDeleted) return { verdict, reason: "the server has no such document" };
     const deleted = `the document was deleted by transaction ${version}`;
-    return { verdict, reason: `${deleted}${this.#stillTold(looked)}` };
+    return { verdict, reason: `${deleted}${this.#stillSent(looked)}` };
   }
 
   #notSubscribed(looked: readonly Looked[]): Verdict {
@@ -298,11 +298,11 @@ class Explanation {
     const those = length === 1 ? "the one subscription" : `none of the ${length} subscriptions`;
     const matches = length === 1 ? "does not match" : "matches";
     const reason = `${those} of the peer to the collection ${matches} the document as it is`;
-    return { verdict, reason: `${reason}${this.#stillTold(looked)}` };
+    return { verdict, reason: `${reason}${this.#stillSent(looked)}` };
   }
 
   /** If the last change was not sent yet, the peer may hold the state before it. */
-  #stillTold(looked: readonly Looked[]): string {
+  #stillSent(looked: readonly Looked[]): string {
     const { version } = this.#document;
     const isBehind = looked.some(({ sentUpTo = 0 }) => sentUpTo < version);
     return isBehind ? "; the peer has not received that yet and may hold the earlier state" : "";
@@ -342,12 +342,12 @@ function notYet(version: number, state: string, sentUpTo: number | undefined): V
 /** Progress in the subscriptions that bring the document, or in all if none does. */
 function progressOf(
   looked: readonly Looked[],
-  told: PongFacts | undefined,
+  lastPong: LastPong | undefined,
 ): { sent: number | undefined; applied: number | undefined } {
   const bringing = looked.filter(({ verdict }) => verdict !== undefined);
   const counted = bringing.length > 0 ? bringing : looked;
   const sent = counted.flatMap(({ sentUpTo }) => (sentUpTo === undefined ? [] : [sentUpTo]));
-  return { sent: sent.length === 0 ? undefined : Math.max(...sent), applied: told?.txn };
+  return { sent: sent.length === 0 ? undefined : Math.max(...sent), applied: lastPong?.txn };
 }
 
 function messageOf(error: unknown): string {

@@ -154,7 +154,7 @@ export class SyncServer implements ConnectionHost {
       limits: all,
       pause,
       noteFault,
-      onPeer: (session, kind) => this.#tellOf(session, kind),
+      onPeer: (session, kind) => this.#announce(session, kind),
     });
     const elapsed = (): number => platform.elapsed();
     this.allowance = options.allowance ?? new UploadAllowance(elapsed);
@@ -322,7 +322,7 @@ export class SyncServer implements ConnectionHost {
   }
 
   /** An error of a listener does not affect the peer. */
-  #tellOf(session: PresentSession, kind: PresenceKind): void {
+  #announce(session: PresentSession, kind: PresenceKind): void {
     if (this.#peerListeners.size === 0) return;
     const report = session.report();
     if (report === undefined) return;

@@ -241,7 +241,7 @@ async function uploadBare(pair: PeerPair): Promise<() => Promise<void>> {
 }
 
 function tell({ peer }: PeerPair, entry: DocumentEntry): Promise<unknown> {
-  return peer.apply({ parts: [], outcomes: [], told: [["c", entry]] });
+  return peer.apply({ parts: [], outcomes: [], notices: [["c", entry]] });
 }
 
 test("[S74] what came for nobody any more is taken where it is held, and only there (seed 22002624)", async () => {

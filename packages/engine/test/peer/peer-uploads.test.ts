@@ -19,7 +19,7 @@ function outcome(number: number, site: string = SITE): Outcome {
 }
 
 function toldBy(script: SessionScript): unknown[] {
-  return script.of("apply").map(({ batch }) => batch.told);
+  return script.of("apply").map(({ batch }) => batch.notices);
 }
 
 function numbers(script: SessionScript): (number | string)[] {

@@ -117,13 +117,13 @@ async function fill(runner: StatementRunner, collection: string, count: number):
 }
 
 /** What a request was told, and the state that it was told of. */
-interface Told {
+interface SentRanges {
   readonly action: Action;
   readonly txnId: number;
   readonly answer: unknown;
 }
 
-async function perform(runner: StatementRunner, asked: Action): Promise<Told | undefined> {
+async function perform(runner: StatementRunner, asked: Action): Promise<SentRanges | undefined> {
   if (asked.kind === "write" || asked.kind === "read") {
     const text = asked.kind === "write" ? asked.statement : "SELECT * FROM c";
     const { transactionId, items, mutatedDocumentIds, totalWarningsCount } = await runner.execute({
@@ -137,8 +137,8 @@ async function perform(runner: StatementRunner, asked: Action): Promise<Told | u
   return { action: asked, txnId: transactionId, answer: results };
 }
 
-async function play({ runner, disk }: Bench, actions: readonly Action[]): Promise<Told[]> {
-  const told: Told[] = [];
+async function play({ runner, disk }: Bench, actions: readonly Action[]): Promise<SentRanges[]> {
+  const told: SentRanges[] = [];
   const under: Promise<void>[] = [];
   const ask = (asked: Action): void => {
     const done = perform(runner, asked).then(
@@ -170,18 +170,18 @@ async function play({ runner, disk }: Bench, actions: readonly Action[]): Promis
 }
 
 /** Those that changed something first: what changed nothing is told the last transaction before it. */
-function inOrder(told: readonly Told[], changing: ReadonlySet<number>): Told[] {
-  const isFirst = new Map<number, Told>();
+function inOrder(told: readonly SentRanges[], changing: ReadonlySet<number>): SentRanges[] {
+  const isFirst = new Map<number, SentRanges>();
   for (const each of told) {
     if (changing.has(each.txnId) && !isFirst.has(each.txnId) && changed(each))
       isFirst.set(each.txnId, each);
   }
-  const rank = (each: Told): number => (isFirst.get(each.txnId) === each ? 0 : 1);
+  const rank = (each: SentRanges): number => (isFirst.get(each.txnId) === each ? 0 : 1);
   return [...told].sort((a, b) => a.txnId - b.txnId || rank(a) - rank(b));
 }
 
 /** Whether a request may be the one that made its transaction. */
-function changed({ action: { kind }, answer }: Told): boolean {
+function changed({ action: { kind }, answer }: SentRanges): boolean {
   if (kind === "batch") return true;
   const { mutatedDocumentIds } = answer as { mutatedDocumentIds: readonly Value[] };
   return kind === "write" && mutatedDocumentIds.length > 0;

@@ -60,7 +60,7 @@ export function watchOwnWrites(store: PeerStore, fail: (detail: string) => void)
 }
 
 /** Which documents are let go of. What may not be read may be held a little longer, as it was before. */
-function saidIn({ parts, told = [], outcomes }: ConfirmedBatch): Said[] {
+function saidIn({ parts, notices: told = [], outcomes }: ConfirmedBatch): Said[] {
   const entries = [
     ...parts.flatMap((part) => part.entries),
     ...[...told, ...outcomes.flatMap(({ documents }) => documents)].map(([, entry]) => entry),

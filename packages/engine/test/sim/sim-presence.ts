@@ -88,11 +88,11 @@ export class SimPresence {
 
   /** What a peer that watches does not know; undefined when it knows all. */
   #wrongAt(peer: SimPeer, present: readonly Present[]): string | undefined {
-    const { toldPeers = PRESENCE_LIMITS.toldPeers } = this.#simulation.server.limits;
+    const { listedPeers: listedPeers = PRESENCE_LIMITS.listedPeers } = this.#simulation.server.limits;
     const isOther = ({ key, credential }: Present): boolean =>
       key !== peer.device.key || credential !== peer.credential.name;
     const total = present.filter(isOther).length;
-    const first = present.slice(0, toldPeers).filter(isOther);
+    const first = present.slice(0, listedPeers).filter(isOther);
     const expected = `${total} ${first.map(presentText).join("\n  ")}`;
     const found = knownText(peer.running?.sync.presence);
     if (found !== expected) return `${peer.name} knows\n  ${found}\nnot\n  ${expected}`;

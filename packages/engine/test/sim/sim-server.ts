@@ -85,7 +85,7 @@ function randomLimits(random: SimNode["random"]): Partial<SyncLimits> {
     joinTransactions: random.pick([1, 10, 2000]),
     resumeTransactions: random.pick([5, 50, 50_000]),
     uploads: random.pick([2, 64]),
-    toldPeers: random.pick([2, 1000]),
+    listedPeers: random.pick([2, 1000]),
     listBytes: random.pick([1, 100_000]),
   };
 }

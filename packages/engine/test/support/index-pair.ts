@@ -20,7 +20,7 @@ import { verify } from "../../src/store/verify.ts";
 import { differing, verdictOn } from "./index-judge.ts";
 import { type Asked, COLLECTIONS, type IndexStep, type Rules, type Step } from "./index-script.ts";
 import { waysIn } from "./index-ways.ts";
-import { type Told, told } from "./permission-answer.ts";
+import { type SentRanges, told } from "./permission-answer.ts";
 import { CALLER } from "./permission-content.ts";
 import { allows } from "./permission-peer.ts";
 import { testPlatform } from "./test-platform.ts";
@@ -49,7 +49,7 @@ async function openSide(storage: KeyValue, isBuildHeld: boolean): Promise<Side> 
 export interface Answer {
   readonly difference: string | undefined;
   /** What was told without indexes. */
-  readonly told: Told;
+  readonly told: SentRanges;
   /** Whether the slow evaluator had a say. */
   readonly isJudged: boolean;
 }
@@ -167,7 +167,7 @@ export class IndexPair {
     }
   }
 
-  async #answer({ runner }: Side, step: Asked): Promise<Told> {
+  async #answer({ runner }: Side, step: Asked): Promise<SentRanges> {
     const authority = this.#authority;
     return told(async () => {
       switch (step.kind) {
@@ -211,7 +211,7 @@ export class IndexPair {
   }
 }
 
-function crashOf({ crash }: Told): string | undefined {
+function crashOf({ crash }: SentRanges): string | undefined {
   return typeof crash === "string" ? `crashes: ${crash}` : undefined;
 }
 

@@ -15,7 +15,7 @@ import {
   shownScript,
 } from "./index-script.ts";
 import { INDEX_OPERATORS } from "./index-ways.ts";
-import { Tally, type Told } from "./permission-answer.ts";
+import { Tally, type SentRanges } from "./permission-answer.ts";
 import { smallestFailing } from "./smaller-script.ts";
 
 /** Asked before all indexes were complete. */
@@ -130,7 +130,7 @@ async function countWays(
 }
 
 /** Whether documents were found, rather than none. */
-function isFound(told: Told): boolean {
+function isFound(told: SentRanges): boolean {
   const lists = [told["rows"], told["documents"], told["ids"]] as (
     | readonly unknown[]
     | undefined

@@ -47,10 +47,10 @@ export class Tally {
 }
 
 /** What somebody is told. */
-export type Told = { readonly [part: string]: unknown };
+export type SentRanges = { readonly [part: string]: unknown };
 
 /** Told the same as the other, or denied in one of these words. */
-export type Expected = { readonly told: Told } | { readonly denied: readonly string[] };
+export type Expected = { readonly told: SentRanges } | { readonly denied: readonly string[] };
 
 /** How a denial begins. */
 export const DENIAL = "the credential has no permission";
@@ -67,7 +67,7 @@ export function noToken(at = ""): Expected {
   return { denied: [`${DENIAL} to refer to this attachment${at}`] };
 }
 
-export async function told(work: () => Promise<Told> | Told): Promise<Told> {
+export async function told(work: () => Promise<SentRanges> | SentRanges): Promise<SentRanges> {
   try {
     return await work();
   } catch (error) {
@@ -90,7 +90,7 @@ export async function settle(peer: Peer, { read }: FuzzWorld): Promise<Placed[]>
   return moved;
 }
 
-export function differenceOf(expected: Expected, found: Told): string | undefined {
+export function differenceOf(expected: Expected, found: SentRanges): string | undefined {
   if ("told" in expected) {
     if (isDeepStrictEqual(expected.told, found)) return undefined;
     return differing("answer", expected.told, found);

@@ -22,7 +22,7 @@ import {
   noToken,
   type Prediction,
   settle,
-  type Told,
+  type SentRanges,
   told,
 } from "./permission-answer.ts";
 import type { FuzzWorld } from "./permission-fuzz.ts";
@@ -161,7 +161,7 @@ function placeOf(i: number): string {
   return ` at commands[${i}]`;
 }
 
-function unknown(collection: string, i: number): Told {
+function unknown(collection: string, i: number): SentRanges {
   const at = `commands[${i}].collection`;
   const message = `unknown collection "${collection}" at ${at}`;
   return { error: "query.collection", message, at, place: undefined };
@@ -172,7 +172,7 @@ function these(ids: readonly Value[]): { readonly query: string; readonly args: 
 }
 
 /** Runs a command as the one with this number, by a caller without rules. */
-async function runAt({ runner }: Peer, command: WriteCommand, i: number): Promise<Told> {
+async function runAt({ runner }: Peer, command: WriteCommand, i: number): Promise<SentRanges> {
   const outcome = await told(async () => ({
     results: (await runner.write({ commands: [command] })).results,
   }));
@@ -181,7 +181,7 @@ async function runAt({ runner }: Peer, command: WriteCommand, i: number): Promis
   return Object.fromEntries(Object.entries(outcome).map(([name, part]) => [name, moved(part)]));
 }
 
-function resultOf({ results }: Told): WriteResult {
+function resultOf({ results }: SentRanges): WriteResult {
   const last = (results as readonly WriteResult[]).at(-1);
   assert(last !== undefined, "the result of a command");
   return last;

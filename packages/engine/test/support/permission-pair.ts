@@ -30,7 +30,7 @@ import {
   RULED,
   settle,
   type Tally,
-  type Told,
+  type SentRanges,
   told,
 } from "./permission-answer.ts";
 import { BatchModel } from "./permission-batch.ts";
@@ -64,7 +64,7 @@ import {
 import { withoutTimes } from "./profile-times.ts";
 
 /** What was read or written, without the number of the transaction and without times. */
-function shownResult(result: StatementResult): Told {
+function shownResult(result: StatementResult): SentRanges {
   const { queryType, items, mutatedDocumentIds, warnings, totalWarningsCount } = result;
   return {
     queryType,
@@ -85,7 +85,7 @@ function untimed(row: Value): Value {
  * the documents that somebody looked at, and memory is that of the way. The way may depend on rules
  * (P21), but never on what they hide.
  */
-function sameWay(plain: Told, ruled: Told): Told {
+function sameWay(plain: SentRanges, ruled: SentRanges): SentRanges {
   if ([plain, ruled].some(({ error }) => error === "query.too_large")) return ruled;
   if (plain["error"] !== undefined || ruled["error"] !== undefined) return plain;
   const { warnings, totalWarningsCount } = ruled;
@@ -139,7 +139,7 @@ export class PermissionPair {
   readonly #indexed: ReadonlySet<string>;
   readonly #sent: Value[] = [];
   #number = 0;
-  #unruled: Told | undefined;
+  #unruled: SentRanges | undefined;
   readonly #tally: Tally;
 
   private constructor(world: FuzzWorld, whole: Peer, readable: Peer, tally: Tally) {
@@ -245,7 +245,7 @@ export class PermissionPair {
     this.#tally.count(BY_NATURE[nature]);
   }
 
-  #count(request: FuzzRequest, found: Told): void {
+  #count(request: FuzzRequest, found: SentRanges): void {
     this.#noteNature("transaction");
     this.#tally.count("requests");
     this.#tally.count(request.kind);
@@ -258,7 +258,7 @@ export class PermissionPair {
     for (const way of waysIn([rows ?? null, plan ?? null] as Value)) this.#tally.count(way);
   }
 
-  async #ask(request: FuzzRequest): Promise<Told> {
+  async #ask(request: FuzzRequest): Promise<SentRanges> {
     const authority = this.#authority;
     this.#whole.reseed(this.#number);
     if (request.kind === "attachment") {
@@ -267,7 +267,7 @@ export class PermissionPair {
     return told(() => ask(this.#whole, request, { authority, isUnknownRefused: true }));
   }
 
-  #remember({ statement, isTight }: Statement, found: Told): void {
+  #remember({ statement, isTight }: Statement, found: SentRanges): void {
     if (isTight) return;
     const error = found["error"];
     const { rows = [], ids = [] } = found as { readonly rows?: Value[]; readonly ids?: Value[] };
@@ -409,7 +409,7 @@ export class PermissionPair {
   }
 
   /** With what the rules let a write take as its way to the documents (P21). */
-  async #planned(request: Statement, tried: Told): Promise<Told> {
+  async #planned(request: Statement, tried: SentRanges): Promise<SentRanges> {
     // What is inserted is not looked for.
     if (/^(PROFILE )?INSERT (?!.*\bSELECT\b)/s.test(request.statement)) return tried;
     const scratch = await copyOf(this.#readable);
@@ -424,7 +424,7 @@ export class PermissionPair {
   }
 
   /** What INITIAL does where some of its documents were deleted before. */
-  async #withoutGraves(tried: Told, collection: string, scratch: Peer): Promise<Told> {
+  async #withoutGraves(tried: SentRanges, collection: string, scratch: Peer): Promise<SentRanges> {
     const isGrave = (id: Value): boolean => this.#graves.has(keyOf(collection, id));
     const { ids = [], rows = [] } = tried as { readonly ids?: Value[]; readonly rows?: Value[] };
     const unmade = ids.filter(isGrave);
@@ -553,7 +553,7 @@ interface Written {
   readonly collection: string;
   readonly before: ReadonlyMap<string, Placed>;
   readonly after: ReadonlyMap<string, Placed>;
-  readonly outcome: Told;
+  readonly outcome: SentRanges;
 }
 
 /** A document that does not show because an older delete hides it. */
@@ -579,7 +579,7 @@ interface AskOptions {
   readonly isUnknownRefused?: boolean;
 }
 
-async function ask(peer: Peer, request: Asked, options: AskOptions = {}): Promise<Told> {
+async function ask(peer: Peer, request: Asked, options: AskOptions = {}): Promise<SentRanges> {
   const { runner } = peer;
   switch (request.kind) {
     case "statement": {

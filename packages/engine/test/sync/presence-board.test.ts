@@ -274,7 +274,7 @@ describe("watching", () => {
   });
 
   test("[S82] those that came first are told of, and who is behind them moves up", async () => {
-    const { join, tick } = await openSyncServer({ limits: { toldPeers: 3 } });
+    const { join, tick } = await openSyncServer({ limits: { listedPeers: 3 } });
     const watcher = watching(join("w"));
     const [a] = ["a", "b", "c", "d"].map((key) => join(key));
     tick();
@@ -391,7 +391,7 @@ test("[S41] much that is new of peers is looked at in turns: who changed or left
 });
 
 test("[S41] any churn ends in lists that are exact", async () => {
-  const bench = await openSyncServer({ limits: { toldPeers: 12, frameBytes: 600 } });
+  const bench = await openSyncServer({ limits: { listedPeers: 12, frameBytes: 600 } });
   const random = seededRandom(8);
   const clients: SyncClient[] = [];
   const keys = new Map<SyncClient, string>();

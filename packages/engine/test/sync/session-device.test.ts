@@ -68,7 +68,7 @@ describe("pings", () => {
   test("[S43] a pong tells how far the peer is, and how long a message takes", () => {
     const pong: PeerMessage = { t: "pong", ping: NOW.wallMs, now: 5, txn: 40, pending: 3 };
     const { state } = serverStep(EMPTY, say(pong), later(25));
-    expect(open(state).told).toEqual({
+    expect(open(state).lastPong).toEqual({
       txn: 40,
       pending: 3,
       roundTripMs: 25,
@@ -80,25 +80,25 @@ describe("pings", () => {
     const pong: PeerMessage = { t: "pong", ping: NOW.wallMs, now: 5 };
     const now = { wallMs: NOW.wallMs - 3_600_000, elapsedMs: NOW.elapsedMs + 8 };
     const { state } = serverStep(EMPTY, say(pong), now);
-    expect(open(state).told?.roundTripMs).toBe(8);
+    expect(open(state).lastPong?.roundTripMs).toBe(8);
   });
 
   test("[S43] a pong that answers no ping, or one that was answered, counts nothing", () => {
     const foreign: PeerMessage = { t: "pong", ping: 1, now: 5, txn: 99 };
-    expect(open(serverStep(EMPTY, say(foreign), later(5)).state).told).toBeUndefined();
+    expect(open(serverStep(EMPTY, say(foreign), later(5)).state).lastPong).toBeUndefined();
     const pong: PeerMessage = { t: "pong", ping: NOW.wallMs, now: 5, txn: 40 };
     const once = serverStep(EMPTY, say(pong), later(5)).state;
     const twice = serverStep(once, say({ ...pong, txn: 99 }), later(9)).state;
-    expect(open(twice).told).toEqual(open(once).told);
+    expect(open(twice).lastPong).toEqual(open(once).lastPong);
   });
 
   test("[S43] on a slow way a pong may answer a ping before the last one", () => {
     const second = serverStep(EMPTY, tickAt({ txn: 60 }), later(30_000)).state;
     const pong: PeerMessage = { t: "pong", ping: NOW.wallMs, now: 5, txn: 40 };
     const late = serverStep(second, say(pong), later(35_000)).state;
-    expect(open(late).told?.roundTripMs).toBe(35_000);
+    expect(open(late).lastPong?.roundTripMs).toBe(35_000);
     const next: PeerMessage = { t: "pong", ping: NOW.wallMs + 30_000, now: 5, txn: 60 };
-    const told = open(serverStep(late, say(next), later(36_000)).state).told;
+    const told = open(serverStep(late, say(next), later(36_000)).state).lastPong;
     expect([told?.txn, told?.roundTripMs]).toEqual([60, 6000]);
   });
 

@@ -10,7 +10,7 @@
 import type { RunWarning, Value } from "@bigpeer/protocol";
 import { unauthorized } from "../auth/unauthorized.ts";
 import type { RemoteOutcome } from "../sync/remote-execution.ts";
-import type { RemoteAnswer } from "../sync/tellable-answers.ts";
+import type { RemoteAnswer } from "../sync/fitting-answers.ts";
 import type { Operation } from "./operation.ts";
 import { checkRemoteExecuteRequest, type QueryRequest } from "./schemas.ts";
 

@@ -30,14 +30,14 @@ export interface HttpConnection {
   /** First credential that was accepted on it. */
   owner: string | undefined;
   /** Last credential that `identify` returned true for, and when. */
-  told: string | undefined;
-  toldMs: number;
+  notifiedOwner: string | undefined;
+  notifiedMs: number;
   /** Whether it closes after its next answer. */
   isSurplus: boolean;
 }
 
 /** How often the use of one credential on one connection is reported again. */
-const TOLD_MS = 3_600_000;
+const NOTIFIED_MS = 3_600_000;
 
 /** `Retry-After` of a credential with too many connections, in seconds. */
 const RETRY_SECONDS = 1;
@@ -62,9 +62,9 @@ export class ConnectionOwners {
     this.#claim(connection, owner);
     if (connection.isProxy) return true;
     const nowMs = this.#options.elapsed();
-    if (connection.told === owner && nowMs - connection.toldMs < TOLD_MS) return false;
-    connection.told = owner;
-    connection.toldMs = nowMs;
+    if (connection.notifiedOwner === owner && nowMs - connection.notifiedMs < NOTIFIED_MS) return false;
+    connection.notifiedOwner = owner;
+    connection.notifiedMs = nowMs;
     return true;
   }
 

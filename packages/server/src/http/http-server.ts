@@ -273,8 +273,8 @@ export class HttpServer {
         exchange: undefined,
         held: undefined,
         owner: undefined,
-        told: undefined,
-        toldMs: 0,
+        notifiedOwner: undefined,
+        notifiedMs: 0,
         isSurplus: false,
       };
       this.#connections.set(socket, connection);
@@ -450,7 +450,7 @@ export class HttpServer {
       if (content.kind === "stream") await this.#stream(content, exchange);
       else if (isCut) sendOpen(content, response);
       else this.#send(content, response);
-      this.#tell(exchange, answer);
+      this.#log(exchange, answer);
       if (isCut) {
         // Closing while the client still sends would discard the answer.
         await skipRest(incoming);
@@ -462,7 +462,7 @@ export class HttpServer {
     }
   }
 
-  #tell(exchange: Exchange, { status, content, endpoint }: NamedAnswer): void {
+  #log(exchange: Exchange, { status, content, endpoint }: NamedAnswer): void {
     this.#options.onAnswered?.({
       request: exchange,
       operation: endpoint?.name ?? "none",

@@ -156,9 +156,9 @@ export class IncomingLink implements ChannelListener {
     const { app = "", nonce: theirs = new Uint8Array() } = this.#hello ?? {};
     const secret = this.#host.secretOf(app);
     const nonces = { dial: theirs, accept: this.#nonce };
-    const told = linkProofBytes({ app, side: "dial", nonces });
+    const proofBytes = linkProofBytes({ app, side: "dial", nonces });
     // Without a secret the proof of a random one is computed, which takes the same time.
-    const expected = hmacOf(secret ?? this.#host.random(NONCE_SIZE), told);
+    const expected = hmacOf(secret ?? this.#host.random(NONCE_SIZE), proofBytes);
     const isEqual = proof.length === expected.length && timingSafeEqual(proof, expected);
     if (secret === undefined || !isEqual || !this.#host.admits(this.remoteAddress, app, secret)) {
       return this.dismiss({ code: "unauthorized", message: UNKNOWN });

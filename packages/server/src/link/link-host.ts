@@ -255,7 +255,7 @@ export class LinkHost {
       elapsed: () => platform.elapsed(),
       chance: () => Buffer.from(platform.random(4)).readUInt32BE() / CHANCES,
       dial: (appId, address, attempt) => this.#dial(appId, address, attempt),
-      tell: (app, news) => this.#tell(app, news),
+      report: (app, news) => this.#report(app, news),
     });
     this.#apps.set(id, made);
     return made;
@@ -470,7 +470,7 @@ export class LinkHost {
     return "the other side has another replication secret";
   }
 
-  #tell({ id: appId }: LinkedApp, news: LinkNews): void {
+  #report({ id: appId }: LinkedApp, news: LinkNews): void {
     const { kind, isRepeated: _, ...event } = news;
     const { log } = this.#options;
     if (kind === "linked") return linkLine(log, "info", "a link is up", { appId, ...event });

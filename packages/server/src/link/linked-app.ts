@@ -23,7 +23,7 @@ export interface LinkedAppHost {
   elapsed(): number;
   chance(): number;
   /** Reports an event for the operator. */
-  tell(app: LinkedApp, event: LinkNews): void;
+  report(app: LinkedApp, event: LinkNews): void;
 }
 
 /** A dial attempt. One of the two is called, once; the connection reports its end itself. */
@@ -177,7 +177,7 @@ export class LinkedApp implements ContentSource {
       this.#remember(partner);
       this.#callBack();
     }
-    this.#host.tell(this, { kind: "linked", side, address: address ?? remoteAddress, partner });
+    this.#host.report(this, { kind: "linked", side, address: address ?? remoteAddress, partner });
     this.endSurplus();
     this.#configure();
   }
@@ -191,7 +191,7 @@ export class LinkedApp implements ContentSource {
     const dialled = key === undefined ? undefined : this.#dialled.get(key);
     const isRepeated = dialled?.lastError?.code === end.code;
     const news = { kind: "ended", side, address: address ?? remoteAddress, partner } as const;
-    this.#host.tell(this, { ...news, code: end.code, message: end.message, isRepeated });
+    this.#host.report(this, { ...news, code: end.code, message: end.message, isRepeated });
     if (dialled?.connection === connection) this.#ending(dialled, end);
     // An address that was a duplicate of it dials at once.
     if (partner !== undefined) this.#hurry(partner);
@@ -299,7 +299,7 @@ export class LinkedApp implements ContentSource {
         const isRepeated = dialled.lastError?.code === code;
         this.#count(code);
         const side = "dial";
-        this.#host.tell(this, { kind: "failed", side, address, code, message, isRepeated });
+        this.#host.report(this, { kind: "failed", side, address, code, message, isRepeated });
         this.#ending(dialled, end);
       },
     });

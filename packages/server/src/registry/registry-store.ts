@@ -59,8 +59,8 @@ export class RegistryStore {
     const { result } = await this.#store.transact((transaction) => {
       const change = decide(transaction.view, transaction.nowMs);
       const { operations, deeds } = change;
-      const isTold = deeds.length > 0;
-      assert(isTold === operations.length > 0, "a change has its entry, and nothing else has one");
+      const isAudited = deeds.length > 0;
+      assert(isAudited === operations.length > 0, "a change has its entry, and nothing else has one");
       transaction.apply(operations);
       for (const deed of deeds) recordDeed(transaction, author, deed);
       done = operations;

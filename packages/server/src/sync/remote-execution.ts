@@ -37,7 +37,7 @@ import { LONG_WORK } from "../loop-share.ts";
 import { targetOfApp } from "../registry/apps.ts";
 import type { Author, Deed } from "../registry/audit-log.ts";
 import { reportsOf } from "./device-facts.ts";
-import { type RemoteAnswer, tellableAnswers } from "./tellable-answers.ts";
+import { type RemoteAnswer, fittingAnswers } from "./fitting-answers.ts";
 
 export interface RemoteExecutionOptions {
   /** The sync server of an app; undefined if no peer has connected since it was opened. */
@@ -201,7 +201,7 @@ export class RemoteExecution {
         const report = answer.report ?? asked.get(answer.session);
         return report === undefined ? [] : [{ ...answer, report }];
       });
-      progress.answers = await tellableAnswers(known, ANSWER_SIZE_MAX);
+      progress.answers = await fittingAnswers(known, ANSWER_SIZE_MAX);
       return { kind: "done", answers: progress.answers };
     } finally {
       stop();

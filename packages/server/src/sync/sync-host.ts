@@ -242,7 +242,7 @@ export class SyncHost implements ConnectionHost {
     this.#newcomers.remove(connection);
     const { owner } = connection;
     if (owner !== undefined && this.#ofCredentials.take(owner)) this.#owners.set(connection, owner);
-    this.#tell(connection, "a peer connected");
+    this.#log(connection, "a peer connected");
     return this.#serverOf(app).connect(connection);
   }
 
@@ -253,7 +253,7 @@ export class SyncHost implements ConnectionHost {
   }
 
   left(connection: SyncConnection): void {
-    this.#tell(connection, "a peer left");
+    this.#log(connection, "a peer left");
   }
 
   ended(connection: SyncConnection): void {
@@ -270,7 +270,7 @@ export class SyncHost implements ConnectionHost {
     this.#options.log("error", `failed to admit a peer (it may retry): ${describeError(error)}`);
   }
 
-  #tell({ place, peer, startMs }: SyncConnection, message: string): void {
+  #log({ place, peer, startMs }: SyncConnection, message: string): void {
     const elapsedMs = this.#options.platform.elapsed() - startMs;
     peerLine(this.#options.log, message, { ...place, ...peer, elapsedMs });
   }

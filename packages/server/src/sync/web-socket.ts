@@ -59,7 +59,7 @@ const NOTHING = new Uint8Array();
 const DIALLED = "dialled";
 
 /** A WebSocket of the library that reports why it closes before it does. */
-class TellingWebSocket extends WebSocket {
+class ReportingWebSocket extends WebSocket {
   channel: WebSocketChannel | undefined;
 
   override close(code?: number, reason?: string | Buffer): void {
@@ -96,7 +96,7 @@ export class ChannelMaker {
     autoPong: false,
     maxPayload: SYNC_MESSAGE_BYTES_MAX,
     maxFragments: MESSAGE_FRAGMENTS_MAX,
-    WebSocket: TellingWebSocket,
+    WebSocket: ReportingWebSocket,
   });
 
   /** `sizeMax` is for all messages that are incomplete, or wait to be read. */
@@ -128,7 +128,7 @@ export class ChannelMaker {
 
   /** Connects to another server. Returns a function that gives up the attempt. */
   dial({ url, tls, timeoutMs }: DialOptions, handlers: DialHandlers): () => void {
-    const webSocket = new TellingWebSocket(url, {
+    const webSocket = new ReportingWebSocket(url, {
       ...tls,
       perMessageDeflate: false,
       skipUTF8Validation: true,
@@ -154,7 +154,7 @@ export class ChannelMaker {
 }
 
 export class WebSocketChannel implements Channel, LateReader {
-  readonly #webSocket: TellingWebSocket;
+  readonly #webSocket: ReportingWebSocket;
   readonly #socket: Socket;
   readonly #shared: Shared;
   /** This server dialled: then each frame is masked differently. */
@@ -202,7 +202,7 @@ export class WebSocketChannel implements Channel, LateReader {
   #isEnding = false;
 
   /** `payer` counts in the intake until the other side is known. */
-  constructor(webSocket: TellingWebSocket, socket: Socket, shared: Shared, payer: string) {
+  constructor(webSocket: ReportingWebSocket, socket: Socket, shared: Shared, payer: string) {
     this.#payer = payer;
     this.#webSocket = webSocket;
     this.#socket = socket;
@@ -593,5 +593,5 @@ function onClose(this: WebSocket): void {
 function ignore(): void {}
 
 function channelOf(webSocket: WebSocket): WebSocketChannel | undefined {
-  return webSocket instanceof TellingWebSocket ? webSocket.channel : undefined;
+  return webSocket instanceof ReportingWebSocket ? webSocket.channel : undefined;
 }

@@ -9,14 +9,14 @@ import { openDataApi } from "../support/data-api.ts";
 
 const api = await openDataApi();
 
-interface Told {
+interface SentRanges {
   readonly status: number;
   readonly body: { readonly results?: readonly { readonly [name: string]: Value }[] };
 }
 
-async function write(...commands: object[]): Promise<Told> {
+async function write(...commands: object[]): Promise<SentRanges> {
   const { status, body } = await api.call("write", { commands });
-  return { status, body: body as Told["body"] };
+  return { status, body: body as SentRanges["body"] };
 }
 
 /** The results of a batch without their transaction, which is the same for all. */

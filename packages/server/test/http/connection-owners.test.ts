@@ -12,8 +12,8 @@ function connection(number: number, isProxy = false): HttpConnection {
     exchange: undefined,
     held: undefined,
     owner: undefined,
-    told: undefined,
-    toldMs: 0,
+    notifiedOwner: undefined,
+    notifiedMs: 0,
     isSurplus: false,
   };
 }

@@ -32,14 +32,14 @@ const PLAIN: Endpoint = {
   answer: () => createAnswer(200, { plain: true }),
 };
 
-interface Told {
+interface SentRanges {
   readonly status: number;
   readonly headers: object;
   readonly body: unknown;
   readonly lines: readonly string[];
 }
 
-async function ask(method: string, target: string, endpoint: Endpoint = ECHO): Promise<Told> {
+async function ask(method: string, target: string, endpoint: Endpoint = ECHO): Promise<SentRanges> {
   const lines: string[] = [];
   const log: Log = (level, message, { requestId } = {}) =>
     void lines.push(`${level} ${String(requestId)} ${message}`);

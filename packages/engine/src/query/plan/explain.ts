@@ -27,9 +27,9 @@ export interface Explaining {
   /** The access path of a term. */
   readonly choose: (source: SourcePlan, wish: Wish) => Chosen;
   /** Statistics of an operator by its plan node; present after the statement ran. */
-  readonly told?: (node: object) => ValueObject | undefined;
+  readonly statsOf?: (node: object) => ValueObject | undefined;
   /** The same for an index, by its number. */
-  readonly toldEntries?: (index: number) => ValueObject | undefined;
+  readonly entriesRead?: (index: number) => ValueObject | undefined;
 }
 
 /** The operator, with its statistics if they are known. */
@@ -86,7 +86,7 @@ function explainSelect(plan: SelectPlan, how: Explaining): ValueObject[] {
   );
   const projections = output.columns.map(explainColumn);
   const projection = operator("projection", { projections, ...explainSubqueries(inner, how) });
-  steps.push(withStats(projection, how.told?.(output.columns)));
+  steps.push(withStats(projection, how.statsOf?.(output.columns)));
   if (plan.isDistinct) steps.push(operator("distinct", {}));
   steps.push(...explainWindow(plan.limit, plan.offset));
   return steps;
@@ -110,7 +110,7 @@ export function explainRows(
   const chosen = how.choose(source, wish);
   const steps = [
     ...explainSource(source, chosen.access, how),
-    ...joins.map((join) => withStats(explainJoin(join, how), how.told?.(join))),
+    ...joins.map((join) => withStats(explainJoin(join, how), how.statsOf?.(join))),
   ];
   if (where !== undefined) steps.push(explainFilter(where, how));
   return { steps, isOrdered: chosen.isOrdered };
@@ -133,7 +133,7 @@ export interface ExplainableChoice {
 function explainFilter(condition: Expression, how: Explaining): ValueObject {
   const inner = explainSubqueries([condition], how);
   const step = operator("filter", { condition: printExpression(condition), ...inner });
-  return withStats(step, how.told?.(condition));
+  return withStats(step, how.statsOf?.(condition));
 }
 
 function explainWindow(
@@ -159,7 +159,7 @@ function explainOrder(order: readonly OrderTerm[], how: Explaining): ValueObject
     order.map(({ expression }) => expression),
     how,
   );
-  return withStats(operator("sort", { keys, ...inner }), how.told?.(order));
+  return withStats(operator("sort", { keys, ...inner }), how.statsOf?.(order));
 }
 
 function explainSource(source: SourcePlan, access: Access, how: Explaining): ValueObject[] {
@@ -172,8 +172,8 @@ function explainSource(source: SourcePlan, access: Access, how: Explaining): Val
       ? ["default", collection.name]
       : ["system", collection.collection.name];
   const where: ValueObject = { collection: name, datasource, alias };
-  const stats = how.told?.(source);
-  const entries = access.kind === "index" ? how.toldEntries?.(access.index.number) : undefined;
+  const stats = how.statsOf?.(source);
+  const entries = access.kind === "index" ? how.entriesRead?.(access.index.number) : undefined;
   const isFetching =
     access.kind === "union" ||
     access.kind === "intersect" ||
@@ -221,7 +221,7 @@ function explainGrouping({ grouping }: Output, how: Explaining): ValueObject[] {
     aggregates: aggregates.map(({ call }) => printExpression(call)),
     ...explainSubqueries(inner, how),
   });
-  const steps = [withStats(group, how.told?.(grouping))];
+  const steps = [withStats(group, how.statsOf?.(grouping))];
   if (having !== undefined) steps.push(explainFilter(having, how));
   return steps;
 }

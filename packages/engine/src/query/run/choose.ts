@@ -68,15 +68,15 @@ function couldUseIndex({ probe }: SourcePlan, { order }: Wish): boolean {
  * The same with the indexes that the caller may know of: those of collections in which the caller
  * may read a document. Finding them may take many documents, so it pauses.
  */
-export function* toldChoosing(execution: Execution): Steps<Choosing> {
+export function* explainedChoosing(execution: Execution): Steps<Choosing> {
   const { isStrict, profile, view } = execution;
-  const told = new Set<string>();
+  const statsOf = new Set<string>();
   for (const index of view.indexes()) {
     if (index === undefined) yield;
-    else told.add(index.collection);
+    else statsOf.add(index.collection);
   }
   const indexesOf = (collection: string): readonly IndexDefinition[] =>
-    told.has(collection) ? view.indexesOf(collection) : [];
+    statsOf.has(collection) ? view.indexesOf(collection) : [];
   const knownValuesOf = (collection: string): readonly KnownValues[] =>
     view.knownValuesOf?.(collection) ?? [];
   return { isStrict, view: { indexesOf, knownValuesOf }, ...(profile && { profile }) };
@@ -88,8 +88,8 @@ export function explaining(choosing: Choosing): Explaining {
   return {
     choose: (source, wish) => chooseFor(source, wish, choosing),
     ...(profile && {
-      told: (node) => profile.told(node),
-      toldEntries: (index) => profile.toldEntries(index),
+      statsOf: (node) => profile.statsOf(node),
+      entriesRead: (index) => profile.entriesRead(index),
     }),
   };
 }

@@ -30,7 +30,7 @@ export class Profile {
   }
 
   /** Statistics of an operator; undefined when it did not run. */
-  told(node: object): ValueObject | undefined {
+  statsOf(node: object): ValueObject | undefined {
     const figures = this.#figures.get(node);
     if (figures === undefined) return undefined;
     const { rows, ms, othersMs } = figures;
@@ -38,7 +38,7 @@ export class Profile {
   }
 
   /** Statistics of an index, by its number. */
-  toldEntries(index: number): ValueObject | undefined {
+  entriesRead(index: number): ValueObject | undefined {
     const rows = this.#entries.get(index);
     return rows === undefined ? undefined : { rows };
   }

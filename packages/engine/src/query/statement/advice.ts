@@ -10,7 +10,7 @@ import type { IndexDefinition } from "../../store/index-entry.ts";
 import { semanticFault } from "../fault.ts";
 import { transactionOf } from "../mutate/application.ts";
 import { type AdvisedTerm, adviseTerm, type SuggestedIndex } from "../plan/advice.ts";
-import { type Choosing, toldChoosing } from "../run/choose.ts";
+import { type Choosing, explainedChoosing } from "../run/choose.ts";
 import { printStatement } from "../syntax/print.ts";
 import type { AdviseStatement, CreateIndexStatement } from "../syntax/tree.ts";
 import { type Prepared, type RunWork, slowRead } from "./work.ts";
@@ -23,8 +23,8 @@ export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepar
   const terms = inner.terms ?? [];
   const text = printStatement(statement);
   if (!isProvision) {
-    return slowRead(function* told(execution) {
-      const { view } = yield* toldChoosing(execution);
+    return slowRead(function* index(execution) {
+      const { view } = yield* explainedChoosing(execution);
       return [adviceRow(text, adviceFor(terms, view))];
     });
   }
@@ -34,13 +34,13 @@ export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepar
     const created: ValueObject[] = [];
     const failed: ValueObject[] = [];
     for (const { collection, name, keys } of advice.suggested) {
-      const told = { collection, name };
+      const index = { collection, name };
       const reason = refusalOf(transaction.view.indexes(collection), name);
       if (reason === undefined) {
         const operation = { kind: "create_index", collection, name, keys } as const;
         yield* transaction.applyInSteps([{ ...operation, limit: FIRST_PIECE }]);
-        created.push(told);
-      } else failed.push({ ...told, reason: `${collection} ${reason}` });
+        created.push(index);
+      } else failed.push({ ...index, reason: `${collection} ${reason}` });
     }
     const done = {
       ...(created.length > 0 && { createdIndexes: created }),

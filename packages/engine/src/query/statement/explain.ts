@@ -5,7 +5,7 @@
 
 import type { ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
-import { type Choosing, toldChoosing } from "../run/choose.ts";
+import { type Choosing, explainedChoosing } from "../run/choose.ts";
 import { Profile } from "../run/profile.ts";
 import type { ExplainStatement } from "../syntax/tree.ts";
 import { nanoseconds } from "../system/requests.ts";
@@ -15,7 +15,7 @@ export function explainPrepared({ statement, at }: ExplainStatement, inner: Prep
   const { plan } = inner;
   if (plan === undefined) throw semanticFault(`there is no plan for ${statement.kind}`, at);
   return slowRead(function* explain(execution) {
-    return [{ plan: plan(yield* toldChoosing(execution)) }];
+    return [{ plan: plan(yield* explainedChoosing(execution)) }];
   });
 }
 
@@ -34,12 +34,12 @@ export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepar
     const execution = { ...plain, profile: new Profile(elapsed) };
     const isWrite = work.kind === "write";
     // Taken before the write, which may change which indexes the caller can see.
-    const before = isWrite ? yield* toldChoosing(execution) : undefined;
+    const before = isWrite ? yield* explainedChoosing(execution) : undefined;
     const begin = elapsed();
     const { items, ids } = yield* work.run(execution);
     const count = isWrite ? ids.length : Math.max(items.length, ids.length);
     const ran = { count, ms: elapsed() - begin };
-    const choosing = before ?? (yield* toldChoosing(execution));
+    const choosing = before ?? (yield* explainedChoosing(execution));
     return { ids, items: [...items, profileOf(prepared, choosing, times, ran)] };
   };
   return { ...prepared, work: { kind: work.kind, run } };
@@ -56,10 +56,10 @@ function profileOf(
   times: PrepareTimes,
   ran: Ran,
 ): ValueObject {
-  const told = plan?.(choosing);
+  const shownPlan = plan?.(choosing);
   return {
     "~request_profile": {
-      ...(told && { plan: told }),
+      ...(shownPlan && { plan: shownPlan }),
       queryType,
       resultCount: ran.count,
       state: "completed",

@@ -33,7 +33,7 @@ import type {
   Statement,
 } from "../syntax/tree.ts";
 import { settingOperations } from "../system/stored-settings.ts";
-import { toldSettings } from "../system/told-settings.ts";
+import { visibleSettings } from "../system/visible-settings.ts";
 import { Failure, MISSING } from "../value/datum.ts";
 import { advisePrepared } from "./advice.ts";
 import { compileConstant, compileOutcome } from "./constant.ts";
@@ -153,7 +153,7 @@ function* prepare(statement: Statement, options: Options): Steps<Prepared> {
       return prepareCall(statement);
     case "show":
       return quickRead(({ system }) =>
-        runShow(statement, system.settings).map((row) => toldSettings(row, system)),
+        runShow(statement, system.settings).map((row) => visibleSettings(row, system)),
       );
     case "alter_system":
       return prepareAlterSystem(statement);

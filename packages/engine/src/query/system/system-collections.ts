@@ -15,7 +15,7 @@ import type { Steps } from "../frame/steps.ts";
 import type { Requests } from "./requests.ts";
 import type { Settings } from "./settings.ts";
 import { systemDocument } from "./system-document.ts";
-import { toldSettings } from "./told-settings.ts";
+import { visibleSettings } from "./visible-settings.ts";
 
 export interface SystemContext {
   /** The documents that the caller may read. */
@@ -167,8 +167,8 @@ function* infoRows(context: SystemContext): Found<StoredDocument> {
   for (const fact of ownFacts(context)) yield fact && infoRow(fact, context.nowMs);
   for (const fact of context.facts?.info?.() ?? []) {
     // Other facts of the host may concern documents that the caller must not see.
-    const isTold = context.store !== undefined || fact.namespace === "core";
-    if (isTold) yield infoRow(fact, context.nowMs);
+    const isVisible = context.store !== undefined || fact.namespace === "core";
+    if (isVisible) yield infoRow(fact, context.nowMs);
   }
 }
 
@@ -180,7 +180,7 @@ function* ownFacts(context: SystemContext): Found<InfoFact> {
   const { view, store, settings, appId } = context;
   yield { namespace: "core", key: "app_id", value: appId };
   const changed = Object.fromEntries(settings.changed());
-  for (const [name, value] of Object.entries(toldSettings(changed, context))) {
+  for (const [name, value] of Object.entries(visibleSettings(changed, context))) {
     yield { namespace: "core", key: `non_default_system_parameter[${name}]`, value };
   }
   for (const [key, value] of storeFacts(store)) yield { namespace: "store", key, value };
@@ -189,7 +189,7 @@ function* ownFacts(context: SystemContext): Found<InfoFact> {
     else yield* countFact(view, name);
   }
   const parameter = "user_collection_sync_scopes";
-  const scopes = toldSettings(settings.show(parameter), context)[parameter] as ValueObject;
+  const scopes = visibleSettings(settings.show(parameter), context)[parameter] as ValueObject;
   for (const [collection, value] of Object.entries(scopes)) {
     yield { namespace: "sync_scopes", key: collection, value };
   }

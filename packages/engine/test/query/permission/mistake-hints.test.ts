@@ -103,7 +103,7 @@ test("[P5] [P7] [Q1] [Q2] [Q3] [Q4] what is hidden changes no warning of a mista
       for (const statement of statements) {
         const expected = await told(without, statement);
         expect(await told(withSecrets, statement), statement).toEqual(expected);
-        for (const { description } of (expected as { warnings?: Told[] }).warnings ?? []) {
+        for (const { description } of (expected as { warnings?: SentRanges[] }).warnings ?? []) {
           const kind = /did you mean (IN|'|.)/.exec(description)?.[1] ?? "none";
           warned.set(kind, (warned.get(kind) ?? 0) + 1);
         }
@@ -115,7 +115,7 @@ test("[P5] [P7] [Q1] [Q2] [Q3] [Q4] what is hidden changes no warning of a mista
   expect([...warned.keys()]).toEqual(expect.arrayContaining(["IN", "'", "s"]));
 }, 120_000);
 
-interface Told {
+interface SentRanges {
   readonly description: string;
 }
 

@@ -13,12 +13,12 @@ interface Caller {
 }
 
 /** Filters `values`, which are by parameter name. */
-export function toldSettings(values: ValueObject, { view, store }: Caller): ValueObject {
+export function visibleSettings(values: ValueObject, { view, store }: Caller): ValueObject {
   const scopes = values["user_collection_sync_scopes"];
   if (store !== undefined || !isObject(scopes)) return values;
-  const told: { [collection: string]: Value } = {};
+  const visible: { [collection: string]: Value } = {};
   for (const [collection, scope] of Object.entries(scopes)) {
-    if (view.collectionNumber(collection) !== undefined) setField(told, collection, scope);
+    if (view.collectionNumber(collection) !== undefined) setField(visible, collection, scope);
   }
-  return { ...values, user_collection_sync_scopes: told };
+  return { ...values, user_collection_sync_scopes: visible };
 }

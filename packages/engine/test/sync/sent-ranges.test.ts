@@ -4,12 +4,12 @@
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { Told } from "../../src/sync/told.ts";
+import { SentRanges } from "../../src/sync/sent-ranges.ts";
 
 const KEYS = ["a", "b", "c", "d", "e", "f"];
 
 test("[S15] nothing was told of ids that no piece has reached", () => {
-  const told = new Told();
+  const told = new SentRanges();
   expect([told.at("a"), told.isWhole, told.oldest]).toEqual([undefined, false, Infinity]);
   told.add("c", 5);
   expect([told.at("c"), told.at("d"), told.isWhole, told.oldest]).toEqual([5, undefined, false, 5]);
@@ -26,7 +26,7 @@ test("[S15] each id was told as of the last piece or catch-up that covered it", 
   const pieces = fc.uniqueArray(key).map((keys) => keys.toSorted());
   fc.assert(
     fc.property(pieces, fc.boolean(), fc.array(renewal), (ends, isWhole, renewals) => {
-      const told = new Told();
+      const told = new SentRanges();
       const expected = new Map<string, number>();
       let txn = 0;
       let from = "";

@@ -21,7 +21,7 @@ const TOO_LARGE = {
 };
 
 /** Keeps their order; `sizeMax` is for all of them as JSON. */
-export async function tellableAnswers(
+export async function fittingAnswers(
   answers: readonly RemoteAnswer[],
   sizeMax: number,
 ): Promise<RemoteAnswer[]> {

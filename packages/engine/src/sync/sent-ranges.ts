@@ -15,14 +15,14 @@ interface Part {
 /** Sorts before the first id. */
 export const FIRST_KEY = "";
 
-export class Told {
+export class SentRanges {
   #parts: Part[] = [];
 
   /** Everything was sent as of one transaction. */
-  static upTo(txn: number): Told {
-    const told = new Told();
-    told.add(undefined, txn);
-    return told;
+  static upTo(txn: number): SentRanges {
+    const ranges = new SentRanges();
+    ranges.add(undefined, txn);
+    return ranges;
   }
 
   /** Whether the ranges cover all ids. */
