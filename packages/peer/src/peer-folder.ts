@@ -63,7 +63,7 @@ async function openFolder(folder: string, options: PlaceOptions): Promise<PeerPl
     refuseForeign(folder);
     return await openLocked(folder, options);
   } catch (error) {
-    throw told(folder, error);
+    throw explained(folder, error);
   }
 }
 
@@ -124,7 +124,7 @@ function foundInstead(cause: unknown): string {
 }
 
 /** Adds the folder to an error of the system, which names neither the folder nor its purpose. */
-function told(folder: string, error: unknown): unknown {
+function explained(folder: string, error: unknown): unknown {
   if (error instanceof PeerError || systemCode(error) === undefined) return error;
   const message = `failed to use the folder ${folder}: ${messageOf(error)}`;
   const code = isFullError(error) ? "store.full" : "config.invalid";

@@ -22,7 +22,7 @@ export function collect(state: DocumentState, horizon: number): DocumentState {
 }
 
 /** The time of the oldest collectable floor: the store indexes the document by it. */
-export function oldestGrave(state: DocumentState): number | undefined {
+export function oldestTombstone(state: DocumentState): number | undefined {
   let oldest = isDeadCollectable(state) ? state.dead.time : Number.POSITIVE_INFINITY;
   if (isShown(state)) {
     eachCollectable(state.root, (removed) => {

@@ -7,7 +7,7 @@
  */
 
 import { NONE, type Stamp } from "@bigpeer/protocol";
-import { collect, oldestGrave } from "./collect.ts";
+import { collect, oldestTombstone } from "./collect.ts";
 import { restrict, restrictCounter } from "./delta.ts";
 import { merge } from "./merge.ts";
 import {
@@ -56,7 +56,7 @@ export function sift(
  * Replicas do not collect at the same moment, and receiving such a floor again is no change.
  */
 export function isForgotten(delta: DocumentState, held: DocumentState, horizon: number): boolean {
-  const oldest = oldestGrave(delta);
+  const oldest = oldestTombstone(delta);
   if (oldest === undefined || oldest > horizon) return false;
   return isSameState(collect(merge(held, delta), horizon), collect(held, horizon));
 }

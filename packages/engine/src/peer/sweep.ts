@@ -9,10 +9,10 @@ import type { Key } from "../platform.ts";
 import {
   collectionOfKey,
   documentKey,
-  graveRange,
+  tombstoneRange,
   HELD,
   ID_OFFSET,
-  readGraveKey,
+  readTombstoneKey,
 } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 import type { View } from "../store/view.ts";
@@ -77,10 +77,10 @@ export async function forgetDeleted(store: Store, upToTime: number): Promise<voi
 function forgetSome(layers: Layers, after: Key | undefined, upToTime: number): Key | undefined {
   const { reader } = layers.view;
   const names = namesOf(layers.view);
-  const { from, to } = graveRange(upToTime);
+  const { from, to } = tombstoneRange(upToTime);
   let seen = 0;
   for (const key of reader.keys({ from: after === undefined ? from : `${after}\x00`, to })) {
-    const { collection, idKey } = readGraveKey(key);
+    const { collection, idKey } = readTombstoneKey(key);
     const name = names.get(collection);
     if (name !== undefined && !reader.has(documentKey(collection, idKey))) {
       const document = layers.documentByKey(name, idKey);

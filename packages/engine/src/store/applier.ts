@@ -28,7 +28,7 @@ import {
   unreachable,
   type Value,
 } from "@bigpeer/protocol";
-import { collect, oldestGrave } from "../crdt/collect.ts";
+import { collect, oldestTombstone } from "../crdt/collect.ts";
 import { deltaOf } from "../crdt/edit.ts";
 import { evictedStub, isStub } from "../crdt/evict.ts";
 import { merge } from "../crdt/merge.ts";
@@ -44,7 +44,7 @@ import { added } from "../list.ts";
 import type { Steps } from "../steps.ts";
 import { AttachmentWriter } from "./attachment-writer.ts";
 import { isCreating, putCatalog } from "./catalog.ts";
-import { collectableGraves } from "./graves.ts";
+import { collectableTombstones } from "./tombstones.ts";
 import { type IndexOutcome, IndexWriter } from "./index-writer.ts";
 import {
   asideKey,
@@ -52,8 +52,8 @@ import {
   changedKey,
   collectionKey,
   countKey,
-  type GraveKey,
-  graveKey,
+  type TombstoneKey,
+  tombstoneKey,
   HEAD_KEY,
   heldKey,
   transactionKey,
@@ -407,7 +407,7 @@ export class Applier {
     if (stamps > DOCUMENT_STAMPS_MAX && stamps > stampsOf(document.state)) this.outgrown = stamps;
     this.#putRecords(document, shown, meta);
     this.#attachments.move(document, state);
-    this.#moveGrave(document, oldestGrave(state));
+    this.#moveTombstone(document, oldestTombstone(state));
     document.become(state, shown);
   }
 
@@ -417,7 +417,7 @@ export class Applier {
     const shown = fields === undefined ? undefined : { fields, types: undefined };
     this.#putRecords(document, shown, meta);
     if (shown === undefined) {
-      this.#overlay.put(graveKey(stamp.time, document.collection, document.idKey), true);
+      this.#overlay.put(tombstoneKey(stamp.time, document.collection, document.idKey), true);
     }
     document.becomePlain(shown, plain);
     return "applied";
@@ -451,7 +451,7 @@ export class Applier {
     }
     this.#indexes.move(document, undefined);
     this.#attachments.move(document, EMPTY_STATE);
-    this.#moveGrave(document, undefined);
+    this.#moveTombstone(document, undefined);
     this.#moveChanged(document);
     this.#overlay.remove(changedKey(collection, this.#txnId, idKey));
     document.become(EMPTY_STATE, undefined);
@@ -468,12 +468,12 @@ export class Applier {
     this.#isChanged = true;
   }
 
-  #moveGrave(document: OpenDocument, grave: number | undefined): void {
-    const before = oldestGrave(document.state);
-    if (grave === before) return;
+  #moveTombstone(document: OpenDocument, tombstone: number | undefined): void {
+    const before = oldestTombstone(document.state);
+    if (tombstone === before) return;
     const { collection, idKey } = document;
-    if (before !== undefined) this.#overlay.remove(graveKey(before, collection, idKey));
-    if (grave !== undefined) this.#overlay.put(graveKey(grave, collection, idKey), true);
+    if (before !== undefined) this.#overlay.remove(tombstoneKey(before, collection, idKey));
+    if (tombstone !== undefined) this.#overlay.put(tombstoneKey(tombstone, collection, idKey), true);
   }
 
   #count(collection: number, change: number): void {
@@ -526,28 +526,28 @@ export class Applier {
 
   /** Collects a bounded number of floors; the caller repeats the operation until none is left. */
   *#horizon(time: number): Steps<OperationOutcome> {
-    const graves: GraveKey[] = [];
+    const tombstones: TombstoneKey[] = [];
     const { floor } = this.#head;
-    for (const grave of collectableGraves(this.#overlay, time, floor, MAINTENANCE_BATCH)) {
-      graves.push(grave);
+    for (const tombstone of collectableTombstones(this.#overlay, time, floor, MAINTENANCE_BATCH)) {
+      tombstones.push(tombstone);
       yield;
     }
-    for (const grave of graves) {
-      this.#collectGrave(grave, time);
+    for (const tombstone of tombstones) {
+      this.#collectTombstone(tombstone, time);
       yield;
     }
-    if (graves.length === 0 && time <= this.#head.horizon) return "unchanged";
+    if (tombstones.length === 0 && time <= this.#head.horizon) return "unchanged";
     this.#head.horizon = Math.max(time, this.#head.horizon);
     this.#isChanged = true;
     return "applied";
   }
 
-  #collectGrave(grave: GraveKey, time: number): void {
-    const { collection, idKey } = grave;
+  #collectTombstone(tombstone: TombstoneKey, time: number): void {
+    const { collection, idKey } = tombstone;
     const document = this.#documents.open(collection, idKey);
     const state = collect(document.state, time);
     this.#attachments.move(document, state);
-    this.#moveGrave(document, oldestGrave(state));
+    this.#moveTombstone(document, oldestTombstone(state));
     // The shown fields are the same, so the document keeps its version: this is no change to send.
     if (isEmptyState(state)) {
       this.#overlay.remove(document.metaKey);

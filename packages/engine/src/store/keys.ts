@@ -186,21 +186,21 @@ export function readChangedKey(key: Key): ChangedKey {
   return { txnId: numberOfKey(key, 5), idKey: key.slice(13) };
 }
 
-export function graveKey(time: number, collection: number, idKey: string): Key {
+export function tombstoneKey(time: number, collection: number, idKey: string): Key {
   return `g${uint64Key(time)}${uint32Key(collection)}${idKey}`;
 }
 
-export function graveRange(upToTime: number): KeyRange {
+export function tombstoneRange(upToTime: number): KeyRange {
   return { from: "g", to: `g${uint64Key(upToTime + 1)}` };
 }
 
-export interface GraveKey {
+export interface TombstoneKey {
   readonly time: number;
   readonly collection: number;
   readonly idKey: string;
 }
 
-export function readGraveKey(key: Key): GraveKey {
+export function readTombstoneKey(key: Key): TombstoneKey {
   return {
     time: numberOfKey(key, 1),
     collection: collectionOfKey(key, 9),

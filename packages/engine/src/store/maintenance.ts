@@ -19,7 +19,7 @@ import {
   UNAPPLIED_SITE_MS,
 } from "../limits.ts";
 import type { Steps } from "../steps.ts";
-import { collectableGraves } from "./graves.ts";
+import { collectableTombstones } from "./tombstones.ts";
 import { transactionRange, txnIdOfKey } from "./keys.ts";
 import type { Head, TransactionRecord } from "./records.ts";
 import { forgetAnswers } from "./remembered-answer.ts";
@@ -70,10 +70,10 @@ export function* dueWork(view: View, retention: Retention, wallMs: number): Step
   const trim = yield* trimTarget(view, head, retention, nowMs);
   if (trim.upTo > head.floor) operations.push({ kind: "trim", upTo: trim.upTo });
   const horizon = Math.max(0, timeOfMs(nowMs - retention.horizonMs));
-  const collectable = collectableGraves(view.reader, horizon, trim.upTo, MAINTENANCE_BATCH + 1);
-  const graves = yield* countOf(collectable);
-  if (graves > 0) operations.push({ kind: "horizon", time: horizon });
-  return { operations, hasMore: trim.isCut || graves > MAINTENANCE_BATCH };
+  const collectable = collectableTombstones(view.reader, horizon, trim.upTo, MAINTENANCE_BATCH + 1);
+  const tombstones = yield* countOf(collectable);
+  if (tombstones > 0) operations.push({ kind: "horizon", time: horizon });
+  return { operations, hasMore: trim.isCut || tombstones > MAINTENANCE_BATCH };
 }
 
 /** Writes the current time to a store that has not written for long; nothing otherwise. */

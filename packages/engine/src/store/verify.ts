@@ -25,7 +25,7 @@ import {
   type ValueObject,
   ZERO,
 } from "@bigpeer/protocol";
-import { oldestGrave } from "../crdt/collect.ts";
+import { oldestTombstone } from "../crdt/collect.ts";
 import { normalize } from "../crdt/merge.ts";
 import { type DocumentState, eachStateStamp } from "../crdt/state.ts";
 import { decodeState, encodeState, stateToBytes } from "../crdt/state-codec.ts";
@@ -40,14 +40,14 @@ import {
   collectionOfKey,
   countKey,
   documentKey,
-  graveKey,
+  tombstoneKey,
   HEAD_KEY,
   ID_OFFSET,
   IDENTITY_KEY,
   metaKey,
   printKey,
   readChangedKey,
-  readGraveKey,
+  readTombstoneKey,
   siteKey,
   siteOfKey,
   siteOfUnappliedKey,
@@ -204,7 +204,7 @@ class Verifier {
       case "d":
         return this.#checkDocument(key, value);
       case "g":
-        return this.#checkGrave(key);
+        return this.#checkTombstone(key);
       case "k":
         this.#collections.add(value as number);
         return;
@@ -277,8 +277,8 @@ class Verifier {
     if (!this.#reader.has(changedKey(place.collection, version, place.idKey))) {
       this.#report(key, `expected an entry for its last change ${version}`);
     }
-    const grave = oldestGrave(state);
-    if (grave !== undefined && !this.#reader.has(graveKey(grave, place.collection, place.idKey))) {
+    const tombstone = oldestTombstone(state);
+    if (tombstone !== undefined && !this.#reader.has(tombstoneKey(tombstone, place.collection, place.idKey))) {
       this.#report(key, "expected an entry for its oldest floor");
     }
     this.#attachments.checkState(key, state, place.collection, place.idKey);
@@ -310,11 +310,11 @@ class Verifier {
     if (version !== txnId) this.#report(key, `expected a document of version ${txnId}`);
   }
 
-  #checkGrave(key: Key): void {
-    const { time, collection, idKey } = readGraveKey(key);
+  #checkTombstone(key: Key): void {
+    const { time, collection, idKey } = readTombstoneKey(key);
     const isHeld = this.#reader.has(metaKey(collection, idKey));
     const state = isHeld ? this.#view.stateByKey(collection, idKey).state : undefined;
-    if (state === undefined || oldestGrave(state) !== time) {
+    if (state === undefined || oldestTombstone(state) !== time) {
       this.#report(key, "expected a document with this floor");
     }
   }

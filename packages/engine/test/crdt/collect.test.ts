@@ -4,7 +4,7 @@
 
 import type { Stamp } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { collect, oldestGrave } from "../../src/crdt/collect.ts";
+import { collect, oldestTombstone } from "../../src/crdt/collect.ts";
 import { merge } from "../../src/crdt/merge.ts";
 import { show } from "../../src/crdt/show.ts";
 import { EMPTY_STATE, eachStateStamp, isEmptyState } from "../../src/crdt/state.ts";
@@ -109,7 +109,7 @@ test("[D23] the UNSET of a field itself goes, whatever variants the field has, b
 test("[D24] the tombstone of a document that was ever alive by INITIAL is never forgotten", () => {
   const { state } = peerAfter(initial({ a: 1 }), remove());
   expect(collect(state, Number.MAX_SAFE_INTEGER)).toBe(state);
-  expect(oldestGrave(state)).toBeUndefined();
+  expect(oldestTombstone(state)).toBeUndefined();
   const fresh = new Peer(9).write(initial({ a: 1 })) ?? EMPTY_STATE;
   expect(shownTogether(collect(state, 99), fresh)).toBeUndefined();
 });
@@ -143,27 +143,27 @@ test("[D12] what a dead document hides goes with its tombstone, and not before",
 });
 
 test("[D23] a document without a floor has no grave, and the oldest floor says where it is filed", () => {
-  expect(oldestGrave(EMPTY_STATE)).toBeUndefined();
-  expect(oldestGrave(peerAfter(insert({ a: 1 })).state)).toBeUndefined();
-  expect(oldestGrave(peerAfter(insert({ a: 1 }), remove()).state)).toBe(2);
-  expect(oldestGrave(peerAfter(insert({ a: 1, b: 1 }), unset("b"), unset("a")).state)).toBe(2);
+  expect(oldestTombstone(EMPTY_STATE)).toBeUndefined();
+  expect(oldestTombstone(peerAfter(insert({ a: 1 })).state)).toBeUndefined();
+  expect(oldestTombstone(peerAfter(insert({ a: 1 }), remove()).state)).toBe(2);
+  expect(oldestTombstone(peerAfter(insert({ a: 1, b: 1 }), unset("b"), unset("a")).state)).toBe(2);
   expect(
-    oldestGrave(peerAfter(insert({ k: 1 }), unset("k"), increment("k", 1)).state),
+    oldestTombstone(peerAfter(insert({ k: 1 }), unset("k"), increment("k", 1)).state),
   ).toBeUndefined();
 });
 
 /** The grave is where collection begins: below it nothing goes, at it something does. */
 const isFiledRight: Law = (history) => {
   for (const { state } of history.replicas) {
-    const grave = oldestGrave(state);
+    const tombstone = oldestTombstone(state);
     const all = collect(state, Number.MAX_SAFE_INTEGER);
-    if (grave === undefined) {
+    if (tombstone === undefined) {
       if (all !== state) fail("no grave", describeState(all), describeState(state));
       continue;
     }
-    if (collect(state, grave - 1) !== state) fail("below the grave", "a change", "none");
-    if (collect(state, grave) === state) fail("at the grave", "no change", "one");
-    if (oldestGrave(all) !== undefined) fail("after all", describeState(all), "no grave");
+    if (collect(state, tombstone - 1) !== state) fail("below the grave", "a change", "none");
+    if (collect(state, tombstone) === state) fail("at the grave", "no change", "one");
+    if (oldestTombstone(all) !== undefined) fail("after all", describeState(all), "no grave");
   }
 };
 

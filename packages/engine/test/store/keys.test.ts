@@ -13,14 +13,14 @@ import {
   documentRange,
   entryKey,
   entryPrefix,
-  graveKey,
-  graveRange,
+  tombstoneKey,
+  tombstoneRange,
   orphanKey,
   orphanRange,
   prefixRange,
   readChangedKey,
   readEntryKey,
-  readGraveKey,
+  readTombstoneKey,
   readOrphanKey,
   readReferenceKey,
   referenceKey,
@@ -64,10 +64,10 @@ test("[K2] the index of changes and the graves give back what they were made of"
       expect(readChangedKey(changed)).toEqual({ txnId: number, idKey });
       const range = changedRange(collection, number);
       expect(changed < range.from).toBe(true);
-      const grave = graveKey(number, collection, idKey);
-      expect(readGraveKey(grave)).toEqual({ time: number, collection, idKey });
-      expect(grave < graveRange(number).to).toBe(true);
-      expect(grave < graveRange(number - 1).to).toBe(number === 0 && grave < graveRange(-1).to);
+      const tombstone = tombstoneKey(number, collection, idKey);
+      expect(readTombstoneKey(tombstone)).toEqual({ time: number, collection, idKey });
+      expect(tombstone < tombstoneRange(number).to).toBe(true);
+      expect(tombstone < tombstoneRange(number - 1).to).toBe(number === 0 && tombstone < tombstoneRange(-1).to);
     }),
   );
 });

@@ -116,14 +116,14 @@ test("[D23] how old a state may be that is not held is said by whoever brings it
 test("[D23] a floor that is forgotten here changes nothing when it comes again, unless it ends something", async () => {
   const [a, b] = await beyondHorizon();
   await remove(a, "gone");
-  const grave = mergeFrom(a, "gone");
+  const tombstone = mergeFrom(a, "gone");
   const { txnId } = b.store;
   // Of today: it is news.
-  expect(await apply(b.store, grave)).toEqual(["applied"]);
+  expect(await apply(b.store, tombstone)).toEqual(["applied"]);
   await age(b);
   expect(b.store.read((view) => view.version("c", "gone"))).toBe(0);
   const before = b.store.txnId;
-  expect(await apply(b.store, { ...grave, staleUpTo: 0 })).toEqual(["unchanged"]);
+  expect(await apply(b.store, { ...tombstone, staleUpTo: 0 })).toEqual(["unchanged"]);
   expect(b.store.txnId).toBe(before);
   expect(before).toBeGreaterThan(txnId);
   // What it ends is ended, however old it is.
@@ -134,7 +134,7 @@ test("[D23] a floor that is forgotten here changes nothing when it comes again, 
   await age(c);
   await age(c);
   expect(c.store.read(({ head }) => head.horizon)).toBeGreaterThan(0);
-  expect(await apply(c.store, { ...grave, staleUpTo: 0 })).toEqual(["applied"]);
+  expect(await apply(c.store, { ...tombstone, staleUpTo: 0 })).toEqual(["applied"]);
   expect(fieldsOf(c.store, "c", "gone")).toBeUndefined();
 });
 

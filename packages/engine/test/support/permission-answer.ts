@@ -24,7 +24,7 @@ export const BY_NATURE = {
   emptied: "A collection without documents stays known; so the other store is made anew.",
   unseen:
     "Indexes of a collection are told of once he sees a document of it; the other has them then.",
-  grave: "INITIAL does not bring back what was deleted; the other store has never held it.",
+  tombstone: "INITIAL does not bring back what was deleted; the other store has never held it.",
   figures: "Figures of the store as a whole, and texts of others, are nothing to him.",
 } as const;
 

@@ -429,7 +429,7 @@ export class PermissionPair {
     const { ids = [], rows = [] } = tried as { readonly ids?: Value[]; readonly rows?: Value[] };
     const unmade = ids.filter(isGrave);
     if (unmade.length === 0) return tried;
-    this.#noteNature("grave");
+    this.#noteNature("tombstone");
     const documents = documentsOf(scratch);
     await evict(
       scratch,

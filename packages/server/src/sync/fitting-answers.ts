@@ -40,15 +40,15 @@ export async function fittingAnswers(
     }
     sizes.push(size);
   }
-  const isTold = new Set<number>();
+  const isKept = new Set<number>();
   const smallestFirst = Array.from(sizes.entries()).sort(([, a], [, b]) => a - b);
   for (const [i, size] of smallestFirst) {
     left -= size;
     if (left < 0) break;
-    isTold.add(i);
+    isKept.add(i);
   }
   return answers.map((answer, i) =>
-    isTold.has(i) ? answer : { ...answer, items: [], warnings: [], error: TOO_LARGE },
+    isKept.has(i) ? answer : { ...answer, items: [], warnings: [], error: TOO_LARGE },
   );
 }
 

@@ -254,7 +254,7 @@ export class ActiveRequest implements RequestInfo, Placed {
   #error: string | undefined;
   #isCancelled = false;
 
-  constructor(id: string, number, start: RequestStart, requests: Requests) {
+  constructor(id: string, number: number, start: RequestStart, requests: Requests) {
     this.id = id;
     this.number = number;
     this.appId = start.appId;
@@ -331,19 +331,19 @@ export class ActiveRequest implements RequestInfo, Placed {
 
   row(): StoredDocument {
     const facts = new RequestFacts();
-    this.#notify(facts);
+    this.#fill(facts);
     facts.plan = this.#plan?.();
     return rowOf(facts);
   }
 
   /** Fills a record for the history; `qualifier` is the reason to keep it. */
   keepIn(facts: RequestFacts, qualifier: string): void {
-    this.#notify(facts);
+    this.#fill(facts);
     facts.plan = this.elapsedMs < PLAN_KEPT_MS ? undefined : this.#plan?.();
     facts.qualifier = qualifier;
   }
 
-  #notify(facts: RequestFacts): void {
+  #fill(facts: RequestFacts): void {
     const { parsing, planning, running } = this.#phases;
     facts.id = this.id;
     facts.credential = this.credential;
