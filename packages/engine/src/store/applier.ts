@@ -527,8 +527,8 @@ export class Applier {
   /** Collects a bounded number of floors; the caller repeats the operation until none is left. */
   *#horizon(time: number): Steps<OperationOutcome> {
     const tombstones: TombstoneKey[] = [];
-    const { floor } = this.#head;
-    for (const tombstone of collectableTombstones(this.#overlay, time, floor, MAINTENANCE_BATCH)) {
+    const { floor: logStart } = this.#head;
+    for (const tombstone of collectableTombstones(this.#overlay, time, logStart, MAINTENANCE_BATCH)) {
       tombstones.push(tombstone);
       yield;
     }
@@ -561,10 +561,10 @@ export class Applier {
   }
 
   #trim(upTo: number): OperationOutcome {
-    const { floor } = this.#head;
-    if (upTo <= floor) return "unchanged";
+    const { floor: logStart } = this.#head;
+    if (upTo <= logStart) return "unchanged";
     let removed = 0;
-    const range = transactionRange(floor, upTo);
+    const range = transactionRange(logStart, upTo);
     // Reads the sizes alone: a record may hold a million operations.
     for (const { key, value } of this.#overlay.entries(range, ["size"])) {
       this.#overlay.remove(key);

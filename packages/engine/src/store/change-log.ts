@@ -45,24 +45,24 @@ export type CursorFault = "history" | "floor" | "ahead";
 
 export type ChangesSince =
   | { readonly kind: "changes"; readonly transactions: Iterable<LoggedTransaction> }
-  | { readonly kind: "rebase"; readonly reason: CursorFault; readonly floor: number };
+  | { readonly kind: "rebase"; readonly reason: CursorFault; readonly logStart: number };
 
 export function changesSince(view: View, identity: Identity, cursor: Cursor): ChangesSince {
-  const { floor, txnId } = view.head;
-  const fault = cursorFault(identity, cursor, floor, txnId);
-  if (fault !== undefined) return { kind: "rebase", reason: fault, floor };
+  const { floor: logStart, txnId } = view.head;
+  const fault = cursorFault(identity, cursor, logStart, txnId);
+  if (fault !== undefined) return { kind: "rebase", reason: fault, logStart };
   return { kind: "changes", transactions: transactionsAfter(view, cursor.txnId) };
 }
 
 function cursorFault(
   identity: Identity,
   cursor: Cursor,
-  floor: number,
+  logStart: number,
   last: number,
 ): CursorFault | undefined {
   if (cursor.historyId !== identity.historyId) return "history";
   if (cursor.txnId > last) return "ahead";
-  return cursor.txnId < floor ? "floor" : undefined;
+  return cursor.txnId < logStart ? "floor" : undefined;
 }
 
 function* transactionsAfter(view: View, txnId: number): Iterable<LoggedTransaction> {

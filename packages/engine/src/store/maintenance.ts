@@ -90,22 +90,22 @@ function* trimTarget(
   retention: Retention,
   nowMs: number,
 ): Steps<{ upTo: number; isCut: boolean }> {
-  let { logCount, logBytes, floor } = head;
+  let { logCount, logBytes, floor: logStart } = head;
   let looked = 0;
-  const range = transactionRange(floor, head.txnId);
+  const range = transactionRange(logStart, head.txnId);
   // Not the operations: a record may hold a million.
   for (const { key, value } of view.reader.entries(range, ["at", "size"])) {
     const record = value as unknown as TransactionRecord;
     const isOver = logCount > retention.logCount || logBytes > retention.logBytes;
     if (!isOver && ageOf(record, nowMs) <= retention.logAgeMs) break;
-    floor = txnIdOfKey(key);
+    logStart = txnIdOfKey(key);
     logCount--;
     logBytes -= record.size;
     looked++;
     yield;
-    if (looked === MAINTENANCE_BATCH) return { upTo: floor, isCut: true };
+    if (looked === MAINTENANCE_BATCH) return { upTo: logStart, isCut: true };
   }
-  return { upTo: floor, isCut: false };
+  return { upTo: logStart, isCut: false };
 }
 
 function ageOf(record: TransactionRecord, nowMs: number): number {

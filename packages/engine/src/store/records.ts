@@ -27,7 +27,7 @@ export type Head = {
   readonly time: number;
   /** Numbers issued to collections so far. */
   readonly collections: number;
-  /** The newest transaction that the change log no longer has. */
+  /** Start of the change log: the newest transaction that it no longer has. The name is stored. */
   readonly floor: number;
   readonly logCount: number;
   readonly logBytes: number;

@@ -35,7 +35,7 @@ export function* readCatchUp(
   }
   const isWanted = (name: string): boolean => collections.has(name);
   const window = yield* gatherWindow(snapshot, oldest, isWanted, host.limits);
-  const isServed = (stream: Stream): boolean => oldestOf(stream) >= window.floor;
+  const isServed = (stream: Stream): boolean => oldestOf(stream) >= window.start;
   const served = streams.filter(isServed);
   const matching = { snapshot, window, since: undefined, streams: served };
   const matched = yield* matchWindow(matching, host);
@@ -77,7 +77,7 @@ function* readSlice(
   if (head.txnId - since > countMax) return undefined;
   const { collection } = group;
   const slice = yield* gatherSlice(snapshot, { collection, since, after }, host.limits);
-  const window = { floor: since, documents: slice.documents };
+  const window = { start: since, documents: slice.documents };
   const matched = yield* matchWindow(
     { snapshot, window, since: undefined, streams: [stream] },
     host,

@@ -44,7 +44,7 @@ export interface WindowDocument {
 
 export interface ChangeWindow {
   /** A stream at this transaction or later finds all changes that it lacks. */
-  readonly floor: number;
+  readonly start: number;
   /** Ordered by collection, then by id. */
   readonly documents: readonly WindowDocument[];
 }
@@ -64,10 +64,10 @@ export function* gatherWindow(
   isWanted: (collection: string) => boolean,
   bounds: WindowBounds,
 ): Steps<ChangeWindow> {
-  const { floor: logFloor, txnId: last } = snapshot.head;
-  let floor = Math.max(since, logFloor);
+  const { floor: logStart, txnId: last } = snapshot.head;
+  let start = Math.max(since, logStart);
   const gathering = new Gathering(isWanted, bounds.gatheredChanges);
-  const range = { ...transactionRange(floor, last), reverse: true };
+  const range = { ...transactionRange(start, last), reverse: true };
   let bytes = 0;
   for (const txnId of loggedIds(snapshot, range)) {
     const record = yield* readTransaction(snapshot, txnId);
@@ -75,17 +75,17 @@ export function* gatherWindow(
     const { count } = gathering;
     if (!(yield* gathering.take(txnId, record))) {
       // Streams at this transaction or later do not need the part of it that was taken.
-      floor = txnId;
+      start = txnId;
       break;
     }
     if (gathering.count > count) bytes += record.size;
     if (bytes > bounds.gatheredBytes) {
-      floor = Math.max(floor, txnId - 1);
+      start = Math.max(start, txnId - 1);
       break;
     }
     yield;
   }
-  return { floor, documents: yield* gathering.inOrder() };
+  return { start, documents: yield* gathering.inOrder() };
 }
 
 /** The changes of a range of ids of one collection. */

@@ -58,8 +58,8 @@ export function* readRound(input: RoundInput, host: StreamHost): Steps<RoundNews
   const txn = snapshot.txnId;
   const window = yield* windowFor(input, host);
   const hasLive = host.groups.liveCount > 0;
-  const isLost = hasLive && since < window.floor;
-  const isServed = (stream: Stream): boolean => oldestOf(stream) >= window.floor;
+  const isLost = hasLive && since < window.start;
+  const isServed = (stream: Stream): boolean => oldestOf(stream) >= window.start;
   const streams = joining.filter(isServed);
   const late = joining.filter((stream) => !isServed(stream));
   const isLive = hasLive && !isLost;
@@ -97,7 +97,7 @@ function* windowFor(
     collections.add(stream.group.collection);
     oldest = Math.min(oldest, oldestOf(stream));
   }
-  if (oldest >= snapshot.txnId) return { floor: 0, documents: [] };
+  if (oldest >= snapshot.txnId) return { start: 0, documents: [] };
   const isWanted = (name: string): boolean => groups.hasLive(name) || collections.has(name);
   return yield* gatherWindow(snapshot, oldest, isWanted, limits);
 }

@@ -216,18 +216,18 @@ export class Streams {
     if (link !== undefined) {
       // A link does not compare (S50), and it never removes a document (S51).
       const isSame = former === undefined && compareBytes(cursor.filter, filter) === 0;
-      if (!isSame || cursor.txn < this.#floor()) return "fill";
+      if (!isSame || cursor.txn < this.#logStart()) return "fill";
       return cursor.after === undefined ? "resume" : "go_on";
     }
     if (former !== undefined) return former.scan?.kind === "fill" ? "fill" : "compare";
     if (compareBytes(cursor.filter, filter) !== 0) return "compare";
     const isFar = txnId - cursor.txn > this.#host.limits.resumeTransactions;
-    if (isFar || cursor.txn < this.#floor()) return "compare";
+    if (isFar || cursor.txn < this.#logStart()) return "compare";
     return cursor.after === undefined ? "resume" : "go_on";
   }
 
   /** If the log start cannot be read now, a later read finds that a stream is below it. */
-  #floor(): number {
+  #logStart(): number {
     try {
       return this.#store.read(({ head }) => head.floor);
     } catch (error) {

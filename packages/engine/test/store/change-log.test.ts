@@ -51,7 +51,7 @@ test("[K25] a cursor of another history, below the floor or ahead is told so", a
       { historyId, txnId: 99 },
     ].map((cursor) => {
       const answer = snapshot.changesSince(cursor);
-      return answer.kind === "rebase" ? `${answer.reason} ${answer.floor}` : answer.kind;
+      return answer.kind === "rebase" ? `${answer.reason} ${answer.logStart}` : answer.kind;
     }),
   );
   expect(reasons).toEqual(["history 2", "floor 2", "changes", "ahead 2"]);
