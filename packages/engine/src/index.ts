@@ -173,7 +173,7 @@ export type {
   UploadRecord,
 } from "./store/records.ts";
 export { approximateSize } from "./store/records.ts";
-export type { RepeatKey } from "./store/remembered-answer.ts";
+export type { IdempotencyKey } from "./store/remembered-answer.ts";
 export {
   type AcceptedRest,
   Store,

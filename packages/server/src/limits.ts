@@ -75,7 +75,7 @@ export const STREAM_SIZE: number = 256 * 1024;
 export const STATEMENTS_MEMORY_MAX: number = 192 * 1024 * 1024;
 
 /** Maximum characters of an Idempotency-Key. */
-export const REPEAT_KEY_LENGTH_MAX = 255;
+export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 
 /** Longest pause of an upload, and its minimum rate: 4 KB/s, which the slowest networks reach. */
 export const UPLOAD_IDLE_MS_MAX = 30_000;

@@ -19,7 +19,7 @@ import { type CollectorOptions, collectAttachments } from "./attachments/attachm
 import { appStoreFolder } from "./data-folder.ts";
 import { describeError } from "./log.ts";
 import type { Registry } from "./registry/registry.ts";
-import { HOUR_MS, RepeatedPass } from "./repeated-pass.ts";
+import { HOUR_MS, PeriodicTask } from "./periodic-task.ts";
 
 export interface MaintenanceHost extends DeletedAppsHost, CollectorOptions {
   readonly registry: Pick<Registry, "apps" | "storeFolder">;
@@ -36,7 +36,7 @@ const DAY_MS: number = 24 * HOUR_MS;
 export class Maintenance {
   readonly #host: MaintenanceHost;
   readonly #deleted: DeletedApps;
-  readonly #pass: RepeatedPass;
+  readonly #pass: PeriodicTask;
   /** Opened apps that wait for maintenance. */
   readonly #opened = new Set<string>();
   /** Last maintenance of each app, by the wall clock. */
@@ -48,7 +48,7 @@ export class Maintenance {
   constructor(host: MaintenanceHost) {
     this.#host = host;
     this.#deleted = new DeletedApps(host);
-    this.#pass = new RepeatedPass(() => this.#maintainAll(), host.everyMs);
+    this.#pass = new PeriodicTask(() => this.#maintainAll(), host.everyMs);
   }
 
   /** Call it when an app was opened. */

@@ -3,7 +3,7 @@
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
-import type { RepeatKey } from "../store/remembered-answer.ts";
+import type { IdempotencyKey } from "../store/remembered-answer.ts";
 import type { StoredDocument } from "../store/view.ts";
 import type { WriteCommand, WriteResult } from "./command/command.ts";
 import type { Authority } from "./permission/authority.ts";
@@ -26,7 +26,7 @@ export interface RequestOptions {
 /** Options of writes. */
 export interface WriteOptions extends RequestOptions {
   /** A second request with the same key gets the first answer again. */
-  readonly repeat?: RepeatKey | undefined;
+  readonly repeat?: IdempotencyKey | undefined;
 }
 
 export interface StatementRequest extends WriteOptions {
@@ -47,7 +47,7 @@ export interface StatementResult {
   /** The state that was read, or the transaction that was committed. */
   readonly transactionId: number;
   /** Present when this is a replay of an earlier answer, under the same idempotency key. */
-  readonly isRepeated?: true;
+  readonly isReplay?: true;
 }
 
 export interface CountRequest extends RequestOptions {
@@ -100,7 +100,7 @@ export interface BatchResult {
   /** One for each command, in order. */
   readonly results: readonly WriteResult[];
   readonly transactionId: number;
-  readonly isRepeated: boolean;
+  readonly isReplay: boolean;
 }
 
 /** The deadline applies only to the choice of the peers. */

@@ -312,8 +312,8 @@ export class StatementRunner {
       repeat,
       prepare,
     };
-    const { result, txnId, isRepeated } = await this.#perform(task, documentsOf);
-    return { results: result, transactionId: txnId, isRepeated };
+    const { result, txnId, isReplay } = await this.#perform(task, documentsOf);
+    return { results: result, transactionId: txnId, isReplay };
   }
 
   /** Throws unless the statement is a valid remote statement with its arguments. */
@@ -534,7 +534,7 @@ export class StatementRunner {
     { text, requestId, repeat: key, authority, owner }: Task<unknown>,
     trace: Trace<T>,
   ): Promise<Done<T>> {
-    let isRepeated = false;
+    let isReplay = false;
     const permissions = key && permissionDigest(authority, this.#platform);
     const repeat = key && { key, permissions };
     const evaluate = function* evaluate(
@@ -549,7 +549,7 @@ export class StatementRunner {
       budget.take(preparedBytes(text));
       transaction.watch(() => budget.step());
       const known = repeat && recalled<T>(transaction, repeat);
-      isRepeated = known !== undefined;
+      isReplay = known !== undefined;
       if (known !== undefined) return known;
       const given = answerOf(yield* budgeted(run(execution), budget), execution);
       return repeat === undefined ? given : remember(transaction, repeat, given);
@@ -563,7 +563,7 @@ export class StatementRunner {
     return committed.then(
       ({ txnId, result }) => {
         if (changesSettings === true) loadSettings(this.settings, this.#store);
-        return complete(doneWith(result, result.txnId ?? txnId, isRepeated), trace);
+        return complete(doneWith(result, result.txnId ?? txnId, isReplay), trace);
       },
       (error: unknown) => {
         throw failed(error, trace);
@@ -590,7 +590,7 @@ function resultOf(done: Done<StatementOutput>, queryType: QueryType): StatementR
     totalWarningsCount: done.totalWarnings,
     transactionId: done.txnId,
   };
-  return done.isRepeated ? { ...result, isRepeated: true } : result;
+  return done.isReplay ? { ...result, isReplay: true } : result;
 }
 
 const NOTHING_HELD = { close: (): void => {} };

@@ -25,7 +25,7 @@ import type { Transaction } from "./transaction.ts";
 import type { View } from "./view.ts";
 
 /** Identifies a request and its replays. */
-export interface RepeatKey {
+export interface IdempotencyKey {
   /** 64 hexadecimal digits: a hash of the sender and of the key that it chose. */
   readonly name: string;
   /** 32 bytes: the digest of the whole request. */
@@ -50,7 +50,7 @@ const TIME_DIGITS = 16;
 export const FORGET_BATCH = 1000;
 
 /** The answer under this key. Throws `idempotency.conflict` for another request. */
-export function recallAnswer(view: View, { name, digest }: RepeatKey): Value | undefined {
+export function recallAnswer(view: View, { name, digest }: IdempotencyKey): Value | undefined {
   const record = view.catalog(BY_NAME, name) as AnswerRecord | undefined;
   if (record === undefined) return undefined;
   if (compareBytes(record.digest, digest) !== 0) {
@@ -61,7 +61,7 @@ export function recallAnswer(view: View, { name, digest }: RepeatKey): Value | u
 }
 
 /** Stores the answer in the transaction that it describes. The key must not be stored yet. */
-export function rememberAnswer(transaction: Transaction, key: RepeatKey, answer: Value): void {
+export function rememberAnswer(transaction: Transaction, key: IdempotencyKey, answer: Value): void {
   const { name, digest } = key;
   assert(/^[0-9a-f]{64}$/.test(name) && digest.length === 32, "a name and a digest of SHA-256");
   const { view, nowMs } = transaction;

@@ -59,7 +59,7 @@ export type UploadAnswer =
 export interface TakenUpload {
   readonly kind: "taken";
   readonly record: UploadRecord;
-  readonly isRepeat: boolean;
+  readonly isReplay: boolean;
   /** Each document that it wrote; none when it was refused. */
   readonly documents: readonly UploadedDocument[];
 }
@@ -133,17 +133,17 @@ export function* answerFromRecord(
   owner: string | undefined,
 ): Steps<UploadAnswer | undefined> {
   const last = siteRecordOf(view.reader, upload.site);
-  if (isOfAnother(last, owner)) return yield* answerRepeat(view, platform, upload);
+  if (isOfAnother(last, owner)) return yield* answerReplay(view, platform, upload);
   const known = last?.number ?? 0;
   if (known === 0 && upload.number > 1) return { kind: "forked" };
   if (upload.number > known + 1) return { kind: "unknown_site", known };
-  if (upload.number <= known) return yield* answerRepeat(view, platform, upload);
+  if (upload.number <= known) return yield* answerReplay(view, platform, upload);
   const digest = yield* uploadDigestInSteps(platform, last?.digest, upload.steps);
   return isSame(digest, upload.digest) ? undefined : { kind: "forked" };
 }
 
 /** Verifies the steps too: the digest alone does not prove that they were applied. */
-function* answerRepeat(view: View, platform: Platform, upload: Upload): Steps<UploadAnswer> {
+function* answerReplay(view: View, platform: Platform, upload: Upload): Steps<UploadAnswer> {
   const { site, number, steps } = upload;
   const record = recordOf(view, site, number);
   if (record === undefined || !isSame(record.digest, upload.digest)) return { kind: "forked" };
@@ -163,9 +163,9 @@ function recordOf(view: View, site: Site, number: number): UploadRecord | undefi
 export function takenUpload(
   record: UploadRecord,
   documents: readonly UploadedDocument[],
-  isRepeat: boolean,
+  isReplay: boolean,
 ): TakenUpload {
-  return { kind: "taken", record, isRepeat, documents };
+  return { kind: "taken", record, isReplay, documents };
 }
 
 /** Each document once, in the order in which they are first named. */

@@ -451,7 +451,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
       const answer = await store.upload(upload, this.#judge, credential);
       let remembered: Promise<void> | undefined;
       if (answer.kind === "taken") {
-        isNew = !answer.isRepeat;
+        isNew = !answer.isReplay;
         if (isNew && answer.record.outcome === "refused") {
           allowance.use(spender, "refusedUploads");
         }

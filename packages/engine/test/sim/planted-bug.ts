@@ -35,7 +35,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
             original.call(this, given, judge).catch(() => undefined);
             const { digest } = given;
             const record = { digest, txnId: this.txnId, outcome: "applied", reason: "" } as const;
-            return { kind: "taken", record, isRepeat: false, documents: [] };
+            return { kind: "taken", record, isReplay: false, documents: [] };
           },
       ),
   },

@@ -9,7 +9,7 @@ import { DEFAULT_RETENTION } from "../../src/store/maintenance.ts";
 import {
   answerProblems,
   FORGET_BATCH,
-  type RepeatKey,
+  type IdempotencyKey,
   recallAnswer,
   rememberAnswer,
 } from "../../src/store/remembered-answer.ts";
@@ -19,13 +19,13 @@ import { replay } from "../support/replay.ts";
 
 const DAY_MS = 86_400_000;
 
-function keyOf(number: number, content = 0): RepeatKey {
+function keyOf(number: number, content = 0): IdempotencyKey {
   const name = number.toString(16).padStart(64, "0");
   return { name, digest: new Uint8Array(32).fill(content) };
 }
 
 /** A request as a server would take it: told again when it is known, else done and remembered. */
-async function send(store: Store, key: RepeatKey, answer: Value): Promise<Value> {
+async function send(store: Store, key: IdempotencyKey, answer: Value): Promise<Value> {
   const { result } = await store.transact((transaction) => {
     const known = recallAnswer(transaction.view, key);
     if (known !== undefined) return known;
@@ -42,7 +42,7 @@ async function send(store: Store, key: RepeatKey, answer: Value): Promise<Value>
   return result;
 }
 
-function recall(store: Store, key: RepeatKey): Value | undefined {
+function recall(store: Store, key: IdempotencyKey): Value | undefined {
   return store.read((snapshot) => recallAnswer(snapshot, key));
 }
 

@@ -40,7 +40,7 @@ const REFUSING: JudgeUpload = () => () => {
 async function answer(store: Store, upload: Upload, owner: string): Promise<string> {
   const given = await store.upload(upload, undefined, owner);
   if (given.kind !== "taken") return given.kind;
-  return `${given.record.outcome}${given.isRepeat ? " before" : ""}`;
+  return `${given.record.outcome}${given.isReplay ? " before" : ""}`;
 }
 
 function sites(store: Store): number {

@@ -41,7 +41,7 @@ function increment(id: string, by: number): UploadOperation {
 async function outcome(store: Store, upload: Upload): Promise<string> {
   const answer = await store.upload(upload);
   if (answer.kind !== "taken") return answer.kind;
-  return `${answer.record.outcome}${answer.isRepeat ? " before" : ""} at ${answer.record.txnId}`;
+  return `${answer.record.outcome}${answer.isReplay ? " before" : ""} at ${answer.record.txnId}`;
 }
 
 test("[K27] an upload applies once, and a repeat gets the recorded outcome", async () => {

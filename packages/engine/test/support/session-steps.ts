@@ -91,7 +91,7 @@ export function answered(number: number, answer: UploadAnswer, site = SITE): Ses
 
 export function takenAs(outcome: "applied" | "refused" | "stale", txnId: number): UploadAnswer {
   const record = { digest: new Uint8Array(), txnId, outcome, reason: "" };
-  return { kind: "taken", record, isRepeat: false, documents: [{ collection: "cars", id: "a" }] };
+  return { kind: "taken", record, isReplay: false, documents: [{ collection: "cars", id: "a" }] };
 }
 
 export function tickAt(

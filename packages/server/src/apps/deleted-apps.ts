@@ -15,7 +15,7 @@ import { appFolder, appIdsInFolder } from "../data-folder.ts";
 import { describeError, type Log } from "../log.ts";
 import type { DeletedApp } from "../registry/app.ts";
 import type { Registry } from "../registry/registry.ts";
-import { HOUR_MS } from "../repeated-pass.ts";
+import { HOUR_MS } from "../periodic-task.ts";
 import type { OpenApps } from "./open-apps.ts";
 
 export interface DeletedAppsHost {

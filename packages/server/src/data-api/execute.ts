@@ -8,7 +8,7 @@
 import type { StatementResult, Warning } from "@bigpeer/engine";
 import type { Value } from "@bigpeer/protocol";
 import { type Call, type Operation, type Result, whileWanted } from "./operation.ts";
-import { REPEATED, repeatKeyOf } from "./repeat-key.ts";
+import { REPLAYED, idempotencyKeyOf } from "./idempotency-key.ts";
 import { checkQueryRequest, type QueryRequest } from "./schemas.ts";
 
 const PATH = "/store/execute";
@@ -22,7 +22,7 @@ export const EXECUTE: Operation<QueryRequest> = {
   failureBody: failedResponse,
   run: ({ statement, args }, call) => {
     const { app, request, credential } = call;
-    const repeat = repeatKeyOf(call, PATH);
+    const repeat = idempotencyKeyOf(call, PATH);
     const result = app.statements.start({
       statement,
       args,
@@ -39,7 +39,7 @@ export const EXECUTE: Operation<QueryRequest> = {
 function resultOf(result: StatementResult): Result {
   const body = queryResponse(result);
   const isApplied = result.queryType === "mutation";
-  return { body, isApplied, headers: result.isRepeated === true ? REPEATED : undefined };
+  return { body, isApplied, headers: result.isReplay === true ? REPLAYED : undefined };
 }
 
 /** An app may run statements of `/api/v4` in strict mode, as older clients expect. */

@@ -10,7 +10,7 @@ import type {
 import { PeerError, unreachable, type Value } from "@bigpeer/protocol";
 import { Refusal, refusalOf } from "../http/refusal.ts";
 import type { Operation, Result } from "./operation.ts";
-import { REPEATED, repeatKeyOf } from "./repeat-key.ts";
+import { REPLAYED, idempotencyKeyOf } from "./idempotency-key.ts";
 import { checkWriteRequest, type WriteCommand, type WriteRequest } from "./schemas.ts";
 
 const PATH = "/store/write";
@@ -22,7 +22,7 @@ export const WRITE: Operation<WriteRequest> = {
   unreachedStatus: 400,
   run: ({ commands }, call) => {
     const { app, request, credential } = call;
-    const repeat = repeatKeyOf(call, PATH);
+    const repeat = idempotencyKeyOf(call, PATH);
     const written = app.statements.write({
       commands: commands.map(engineCommand),
       isUnknownRefused: !app.settings.isUnknownEmpty,
@@ -35,9 +35,9 @@ export const WRITE: Operation<WriteRequest> = {
   },
 };
 
-function resultOf({ results, transactionId, isRepeated }: BatchResult): Result {
+function resultOf({ results, transactionId, isReplay }: BatchResult): Result {
   const body = { results: results.map((result) => resultValue(result, transactionId)) };
-  return { body, isApplied: true, headers: isRepeated ? REPEATED : undefined };
+  return { body, isApplied: true, headers: isReplay ? REPLAYED : undefined };
 }
 
 /** Only this operation refuses a known caller without permission with 403. */

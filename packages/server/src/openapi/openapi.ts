@@ -8,7 +8,7 @@ import { LOGIN_SCHEMAS } from "../auth/login-schemas.ts";
 import { type AnyOperation, OPERATIONS } from "../data-api/data-endpoints.ts";
 import { DEVICE_SCHEMAS } from "../data-api/device-schemas.ts";
 import { SCHEMAS } from "../data-api/schemas.ts";
-import { REPEAT_KEY_LENGTH_MAX } from "../limits.ts";
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../limits.ts";
 import { ATTACHMENT_PATHS } from "./attachment-paths.ts";
 import { componentSchemas, schemaReference } from "./component-schemas.ts";
 import { DEVICE_PATHS } from "./device-paths.ts";
@@ -105,7 +105,7 @@ const PARAMETERS: ValueObject = {
     description:
       "Names this request. Sent again with the same key it is not done again; it gets the answer " +
       "of the first time.",
-    schema: { type: "string", minLength: 1, maxLength: REPEAT_KEY_LENGTH_MAX },
+    schema: { type: "string", minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX },
   },
 };
 
@@ -147,7 +147,7 @@ function operationItem(operation: AnyOperation): ValueObject {
   const text = OPERATION_TEXTS[name] as OperationText;
   const types = isJsonOnly ? ["application/json"] : ["application/json", "application/cbor"];
   const parameters = parametersOf(operation, text);
-  const headers = text.isRepeatable
+  const headers = text.isIdempotent
     ? { "Idempotency-Replayed": { $ref: "#/components/headers/IdempotencyReplayed" } }
     : {};
   return {
@@ -184,11 +184,11 @@ function operationItem(operation: AnyOperation): ValueObject {
   };
 }
 
-function parametersOf({ unreachedStatus }: AnyOperation, { isRepeatable }: OperationText): Value[] {
+function parametersOf({ unreachedStatus }: AnyOperation, { isIdempotent }: OperationText): Value[] {
   const parameters: Value[] = [];
   if (unreachedStatus !== undefined) {
     parameters.push({ $ref: "#/components/parameters/TransactionId" });
   }
-  if (isRepeatable) parameters.push({ $ref: "#/components/parameters/IdempotencyKey" });
+  if (isIdempotent) parameters.push({ $ref: "#/components/parameters/IdempotencyKey" });
   return parameters;
 }

@@ -18,7 +18,7 @@ export interface OperationText {
   /** Statuses that only this operation may return, with their meaning. */
   readonly statuses: { readonly [status: string]: string };
   /** Whether it accepts an Idempotency-Key. */
-  readonly isRepeatable: boolean;
+  readonly isIdempotent: boolean;
   readonly examples: readonly OperationExample[];
 }
 
@@ -44,7 +44,7 @@ const COUNT: OperationText = {
   request: "CountRequest",
   response: "CountResponse",
   statuses: {},
-  isRepeatable: false,
+  isIdempotent: false,
   examples: [
     {
       name: "parameter",
@@ -77,7 +77,7 @@ const EXECUTE: OperationText = {
     404: "The server has not reached the transaction in X-SERVICE-TXN-ID.",
     422: CONFLICT,
   },
-  isRepeatable: true,
+  isIdempotent: true,
   examples: [
     {
       name: "select",
@@ -124,7 +124,7 @@ const FIND: OperationText = {
   request: "FindRequest",
   response: "FindResponse",
   statuses: {},
-  isRepeatable: false,
+  isIdempotent: false,
   examples: [
     {
       name: "sorted",
@@ -161,7 +161,7 @@ const FIND_BY_ID: OperationText = {
   request: "FindByIdRequest",
   response: "FindByIdResponse",
   statuses: {},
-  isRepeatable: false,
+  isIdempotent: false,
   examples: [
     {
       name: "found",
@@ -195,7 +195,7 @@ const WRITE: OperationText = {
     403: "The credential lacks the permission for one or more of the commands.",
     422: CONFLICT,
   },
-  isRepeatable: true,
+  isIdempotent: true,
   examples: [
     {
       name: "upsert",
@@ -262,7 +262,7 @@ const REMOTE_EXECUTE: OperationText = {
   request: "RemoteExecuteRequest",
   response: "RemoteExecuteResponse",
   statuses: {},
-  isRepeatable: false,
+  isIdempotent: false,
   examples: [
     {
       name: "peers",

@@ -7,7 +7,7 @@
 
 import { canonicalBytes, compareBytes, type Value } from "@bigpeer/protocol";
 import type { Platform } from "../../platform.ts";
-import { type RepeatKey, recallAnswer, rememberAnswer } from "../../store/remembered-answer.ts";
+import { type IdempotencyKey, recallAnswer, rememberAnswer } from "../../store/remembered-answer.ts";
 import type { Transaction } from "../../store/transaction.ts";
 import type { Authority } from "../permission/authority.ts";
 import type { Warning } from "../run/execution.ts";
@@ -25,8 +25,8 @@ export interface Answer<T> {
 }
 
 /** A request with an idempotency key, and a digest of its caller's permissions. */
-export interface Repeatable {
-  readonly key: RepeatKey;
+export interface Replayable {
+  readonly key: IdempotencyKey;
   /** See `permissionDigest`. */
   readonly permissions: Uint8Array | undefined;
 }
@@ -49,7 +49,7 @@ export function permissionDigest(
  */
 export function recalled<T>(
   transaction: Transaction,
-  { key, permissions }: Repeatable,
+  { key, permissions }: Replayable,
 ): Answer<T> | undefined {
   const answer = recallAnswer(transaction.view, key) as unknown as Answer<T> | undefined;
   if (answer === undefined || isSame(answer.permissions, permissions)) return answer;
@@ -70,7 +70,7 @@ function withoutRows<T>(result: T): T {
 /** Stores an answer. This is itself a change, so the transaction always gets an id. */
 export function remember<T>(
   transaction: Transaction,
-  { key, permissions }: Repeatable,
+  { key, permissions }: Replayable,
   answer: Answer<T>,
 ): Answer<T> {
   const known = permissions === undefined ? {} : { permissions };

@@ -4,7 +4,7 @@
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
-import type { RepeatKey } from "../../store/remembered-answer.ts";
+import type { IdempotencyKey } from "../../store/remembered-answer.ts";
 import { locate } from "../fault.ts";
 import type { Budget } from "../frame/budget.ts";
 import type { Authority } from "../permission/authority.ts";
@@ -28,7 +28,7 @@ export interface Task<T> {
   readonly requestId: string | undefined;
   readonly owner: string | undefined;
   readonly authority: Authority | undefined;
-  readonly repeat: RepeatKey | undefined;
+  readonly repeat: IdempotencyKey | undefined;
   /** Parses and plans, with `onParsed` called in between. Returns a promise if it takes long. */
   readonly prepare: (onParsed: () => void, budget: Budget) => Ready<T> | Promise<Ready<T>>;
 }
@@ -46,7 +46,7 @@ export interface Ready<T> {
 
 export interface Done<T> extends Answer<T> {
   readonly txnId: number;
-  readonly isRepeated: boolean;
+  readonly isReplay: boolean;
 }
 
 /** State that the end of a task needs, also after an error. */
@@ -86,9 +86,9 @@ export function answerOf<T>(result: T, { warnings }: Execution): Answer<T> {
 }
 
 /** Copies field by field: a spread costs more than all else that a cached statement does here. */
-export function doneWith<T>(answer: Answer<T>, txnId: number, isRepeated: boolean): Done<T> {
+export function doneWith<T>(answer: Answer<T>, txnId: number, isReplay: boolean): Done<T> {
   const { result, warnings, totalWarnings } = answer;
-  return { result, warnings, totalWarnings, txnId, isRepeated };
+  return { result, warnings, totalWarnings, txnId, isReplay };
 }
 
 /** Number of rows returned or documents changed. */

@@ -27,7 +27,7 @@ export interface ScanAccess {
 export interface IdsAccess {
   readonly kind: "ids";
   readonly ids: NamedIds;
-  readonly keepsRepeats: boolean;
+  readonly keepsDuplicates: boolean;
 }
 
 /** An expression for each id, or one that gives an array of ids. */
@@ -248,7 +248,7 @@ export function idsAccess(probe: Probe | undefined): IdsAccess | undefined {
   if (probe === undefined) return undefined;
   for (const test of testsOf(probe).get(ID_NAME) ?? []) {
     const ids = namedIds(test);
-    if (ids !== undefined) return { kind: "ids", ids, keepsRepeats: false };
+    if (ids !== undefined) return { kind: "ids", ids, keepsDuplicates: false };
   }
   return undefined;
 }

@@ -275,11 +275,11 @@ function lastStep(path: Expression): string | undefined {
 function usedIds(use: Use | undefined): IdsAccess | undefined {
   if (use?.kind === "ids") {
     const ids = use.ids.map((id) => bindExpression(id, constantScope()));
-    return { kind: "ids", ids: { kind: "ids", ids }, keepsRepeats: true };
+    return { kind: "ids", ids: { kind: "ids", ids }, keepsDuplicates: true };
   }
   if (use?.kind === "id_list") {
     const list = bindExpression(use.list, constantScope());
-    return { kind: "ids", ids: { kind: "id_list", list }, keepsRepeats: true };
+    return { kind: "ids", ids: { kind: "id_list", list }, keepsDuplicates: true };
   }
   return undefined;
 }

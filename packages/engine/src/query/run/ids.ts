@@ -19,7 +19,7 @@ export type Ids = (frame: Frame) => NamedIdValues;
 /** Ids processed without a pause. */
 const IDS_AT_ONCE = 1024;
 
-export function compileIds({ ids, keepsRepeats }: IdsAccess): Ids {
+export function compileIds({ ids, keepsDuplicates }: IdsAccess): Ids {
   const evaluate = compileNamed(ids);
   return (frame) => {
     const { budget } = frame.run;
@@ -27,8 +27,8 @@ export function compileIds({ ids, keepsRepeats }: IdsAccess): Ids {
     const values = evaluate(frame);
     budget.endPiece();
     budget.step(values.length);
-    if (values.length > IDS_AT_ONCE) return inSteps(values, keepsRepeats, budget);
-    return keepsRepeats || values.length < 2 ? validIds(values) : distinct(values);
+    if (values.length > IDS_AT_ONCE) return inSteps(values, keepsDuplicates, budget);
+    return keepsDuplicates || values.length < 2 ? validIds(values) : distinct(values);
   };
 }
 
@@ -66,7 +66,7 @@ function validIds(values: readonly Outcome[]): Value[] {
 /** The same as `validIds` or `distinct`, with pauses. */
 function* inSteps(
   values: readonly Outcome[],
-  keepsRepeats: boolean,
+  keepsDuplicates: boolean,
   budget: Budget,
 ): Steps<readonly Value[]> {
   const all: DocumentId[] = [];
@@ -75,7 +75,7 @@ function* inSteps(
     const found = toId(value);
     if (found !== undefined) all.push(found);
   }
-  if (keepsRepeats) return all.map(({ id }) => id);
+  if (keepsDuplicates) return all.map(({ id }) => id);
   const before = (a: number, b: number): boolean =>
     (all[a] as DocumentId).key < (all[b] as DocumentId).key;
   const places = yield* mergeSorted(Uint32Array.from(all.keys()), before, budget);

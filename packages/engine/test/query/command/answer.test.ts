@@ -3,7 +3,7 @@
  */
 
 import { describe, expect, test } from "vitest";
-import type { RepeatKey } from "../../../src/store/remembered-answer.ts";
+import type { IdempotencyKey } from "../../../src/store/remembered-answer.ts";
 import { dump } from "../../support/open-store.ts";
 import {
   fieldOf,
@@ -14,7 +14,7 @@ import {
 } from "../../support/run-commands.ts";
 import { failureOf } from "../../support/run-statements.ts";
 
-function keyOf(name: string, digest: number): RepeatKey {
+function keyOf(name: string, digest: number): IdempotencyKey {
   return { name: name.repeat(64), digest: new Uint8Array(32).fill(digest) };
 }
 
@@ -29,11 +29,11 @@ describe("a batch", () => {
       updateOf("_id == 'a'", fieldOf("increment", "n", 1)),
     ];
     const first = await runner.write({ commands, repeat: KEY });
-    expect(first.isRepeated).toBe(false);
+    expect(first.isReplay).toBe(false);
     const before = dump(storage);
     await runner.write({ commands: [upsertOf({ _id: "b" })] });
     const again = await runner.write({ commands, repeat: KEY });
-    expect(again).toEqual({ ...first, isRepeated: true });
+    expect(again).toEqual({ ...first, isReplay: true });
     expect(fields("a")).toEqual({ n: 1 });
     expect(dump(storage).size).toBeGreaterThan(before.size);
   });
@@ -43,7 +43,7 @@ describe("a batch", () => {
     await write(upsertOf({ _id: "a" }));
     const request = { commands: [updateOf("true", fieldOf("increment", "n", 1))], repeat: KEY };
     const [one, two] = await Promise.all([runner.write(request), runner.write(request)]);
-    expect(two).toEqual({ ...one, isRepeated: true });
+    expect(two).toEqual({ ...one, isReplay: true });
     expect(fields("a")).toEqual({ n: 1 });
   });
 
@@ -56,7 +56,7 @@ describe("a batch", () => {
     await write(upsertOf({ _id: "b" }));
     expect(await runner.write({ commands: [], repeat: KEY })).toEqual({
       ...first,
-      isRepeated: true,
+      isReplay: true,
     });
   });
 
@@ -75,7 +75,7 @@ describe("a batch", () => {
     const commands = [upsertOf({ _id: "a", pic }, { valueTypeOverrides: { pic: "attachment" } })];
     await rejection(runner.write({ commands, repeat: KEY }));
     await attach("content-1", 1);
-    expect((await runner.write({ commands, repeat: KEY })).isRepeated).toBe(false);
+    expect((await runner.write({ commands, repeat: KEY })).isReplay).toBe(false);
     expect(fields("a")).toEqual({ pic: { ...pic, metadata: {} } });
   });
 });
@@ -90,7 +90,7 @@ describe("a statement", () => {
     expect(first.items).toEqual([{ _id: { k: 1 }, x: 2, y: 2 }]);
     await execute("UPDATE c SET x = 5, y = 0");
     const again = await runner.execute({ statement, repeat: KEY });
-    expect(again).toEqual({ ...first, isRepeated: true });
+    expect(again).toEqual({ ...first, isReplay: true });
     expect(await rows("SELECT y FROM c ORDER BY _id")).toEqual([{ y: 0 }, { y: 0 }]);
   });
 

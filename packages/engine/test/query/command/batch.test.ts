@@ -53,7 +53,7 @@ describe("a batch", () => {
         { method: "update", updated: 1, error: 0, internalError: 0, permissionDenied: 0 },
       ],
       transactionId: before + 1,
-      isRepeated: false,
+      isReplay: false,
     });
     expect(fields("a")).toEqual({ n: 2, seen: true });
     expect(fields("b")).toBeUndefined();

@@ -4,7 +4,7 @@
 
 import type { Value } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
-import type { RepeatKey } from "../../../src/store/remembered-answer.ts";
+import type { IdempotencyKey } from "../../../src/store/remembered-answer.ts";
 import { authorityOf, type Caller, callerOf, columnOf, type Rules } from "../../support/caller.ts";
 import { dump, problems } from "../../support/open-store.ts";
 import {
@@ -291,7 +291,7 @@ describe("RETURNING", () => {
 });
 
 describe("requests that are sent again", () => {
-  const repeat: RepeatKey = { name: "a".repeat(64), digest: new Uint8Array(32) };
+  const repeat: IdempotencyKey = { name: "a".repeat(64), digest: new Uint8Array(32) };
   const statement = "UPDATE cars SET n = 5 RETURNING _id";
 
   test("[P16] are told the same while the permissions are the same", async () => {
@@ -299,7 +299,7 @@ describe("requests that are sent again", () => {
     const first = await runner.execute({ statement, repeat, authority: authorityOf(READ, true) });
     expect(first.items).toEqual([{ _id: "a" }, { _id: "b" }]);
     const again = await runner.execute({ statement, repeat, authority: authorityOf(READ, true) });
-    expect(again).toEqual({ ...first, isRepeated: true });
+    expect(again).toEqual({ ...first, isReplay: true });
   });
 
   test("[P16] are told no rows when they are others", async () => {
@@ -307,9 +307,9 @@ describe("requests that are sent again", () => {
     const first = await runner.execute({ statement, repeat, authority: authorityOf(READ, true) });
     const narrower = authorityOf({ cars: ["false"] }, true);
     const again = await runner.execute({ statement, repeat, authority: narrower });
-    expect(again).toEqual({ ...first, items: [], isRepeated: true });
+    expect(again).toEqual({ ...first, items: [], isReplay: true });
     const without = await runner.execute({ statement, repeat });
-    expect(without).toEqual({ ...first, items: [], isRepeated: true });
+    expect(without).toEqual({ ...first, items: [], isReplay: true });
     const none = authorityOf({}, true);
     await expect(runner.execute({ statement, repeat, authority: none })).rejects.toThrow(
       /no permission/,
@@ -321,6 +321,6 @@ describe("requests that are sent again", () => {
     const commands = [updateOf("true", fieldOf("set", "n", 6))];
     const first = await runner.write({ commands, repeat, authority: authorityOf(READ, true) });
     const other = { commands, repeat, authority: authorityOf({ cars: ["false"] }, true) };
-    expect(await runner.write(other)).toEqual({ ...first, isRepeated: true });
+    expect(await runner.write(other)).toEqual({ ...first, isReplay: true });
   });
 });

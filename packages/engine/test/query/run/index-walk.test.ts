@@ -194,9 +194,9 @@ describe("long lists", () => {
 
   test.each([true, false])(
     "ids are put in order in pieces; repeats are kept: %s",
-    (keepsRepeats) => {
+    (keepsDuplicates) => {
       const ids: NamedIds = { kind: "id_list", list: { kind: "parameter", name: "list", at: 0 } };
-      const named = compileIds({ kind: "ids", ids, keepsRepeats });
+      const named = compileIds({ kind: "ids", ids, keepsDuplicates });
       const frame = newFrame({ ...testRun(), args: { list: [...list, ...list] } }, 1);
       const steps = idsIn(named(frame));
       let pauses = 0;
@@ -204,7 +204,7 @@ describe("long lists", () => {
       for (; next.done !== true; next = steps.next()) pauses++;
       expect(pauses).toBeGreaterThan(30);
       const sorted = Array.from({ length: 20_000 }, (_, i) => i);
-      expect(next.value).toEqual(keepsRepeats ? [...list, ...list] : sorted);
+      expect(next.value).toEqual(keepsDuplicates ? [...list, ...list] : sorted);
     },
   );
 });

@@ -7,7 +7,7 @@ export const HOUR_MS = 3_600_000;
 /** Must not reject; checks `isStopped` between its steps. */
 export type Pass = (isStopped: () => boolean) => Promise<void>;
 
-export class RepeatedPass {
+export class PeriodicTask {
   readonly #work: Pass;
   readonly #timer: NodeJS.Timeout;
   #running: Promise<void> | undefined;

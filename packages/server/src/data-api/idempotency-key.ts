@@ -5,23 +5,23 @@
  */
 
 import { createHash } from "node:crypto";
-import type { RepeatKey } from "@bigpeer/engine";
+import type { IdempotencyKey } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
 import type { Headers } from "../http/answer.ts";
-import { REPEAT_KEY_LENGTH_MAX } from "../limits.ts";
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../limits.ts";
 import type { DataApp, DataCall } from "./data-gate.ts";
 
 /** Header that marks the answer of an earlier request. */
-export const REPEATED: Headers = { "idempotency-replayed": "true" };
+export const REPLAYED: Headers = { "idempotency-replayed": "true" };
 
 /** Undefined when the request has no key. Throws `value.invalid` for an invalid one. */
-export function repeatKeyOf(call: DataCall<DataApp>, operation: string): RepeatKey | undefined {
+export function idempotencyKeyOf(call: DataCall<DataApp>, operation: string): IdempotencyKey | undefined {
   const { headers } = call.request;
   const given = headers["idempotency-key"];
   if (given === undefined) return undefined;
   const text = String(given);
-  if (!/^[\x21-\x7e]+$/.test(text) || text.length > REPEAT_KEY_LENGTH_MAX) {
-    const message = `expected 1 to ${REPEAT_KEY_LENGTH_MAX} visible ASCII characters`;
+  if (!/^[\x21-\x7e]+$/.test(text) || text.length > IDEMPOTENCY_KEY_LENGTH_MAX) {
+    const message = `expected 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} visible ASCII characters`;
     throw new PeerError("value.invalid", message, { at: "the header idempotency-key" });
   }
   const scope = JSON.stringify([call.credential.id, operation, text]);
