@@ -15,7 +15,7 @@ import { readWanted } from "./comparison.ts";
 import { exhaustion } from "./effort.ts";
 import { FrameSet } from "./frame.ts";
 import type { News, StreamNews } from "./matching.ts";
-import { isPassing } from "./passing-error.ts";
+import { isTransient } from "./transient-error.ts";
 import { oldestOf } from "./round.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
@@ -127,7 +127,7 @@ export class Downloads {
       if (stream.hasWants) await this.#answer(stream);
       else await this.#scan(stream);
     } catch (error) {
-      if (isPassing(error)) this.place(stream);
+      if (isTransient(error)) this.place(stream);
       else this.#plane.fail(stream, error);
     }
   }
@@ -184,7 +184,7 @@ export class Downloads {
       for (const each of news.streams) this.#send(each, news.txn);
     } catch (error) {
       for (const stream of streams) {
-        if (isPassing(error)) this.place(stream);
+        if (isTransient(error)) this.place(stream);
         else this.#plane.fail(stream, error);
       }
     }

@@ -13,7 +13,7 @@ import { type ChangeWindow, gatherWindow } from "./change-window.ts";
 import { type Answers, readWanted } from "./comparison.ts";
 import { type Matched, matchWindow } from "./matching.ts";
 import { readOutcomes, type SizedOutcome } from "./outcome-news.ts";
-import { isPassing } from "./passing-error.ts";
+import { isTransient } from "./transient-error.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { StreamingSession } from "./streaming-session.ts";
@@ -80,7 +80,7 @@ export function* readRound(input: RoundInput, host: StreamHost): Steps<RoundNews
       extrasOf(extras, stream.session).answers.push({ stream, answers });
     } catch (error) {
       // A condition of one peer that fails must not affect the others.
-      if (isPassing(error)) throw error;
+      if (isTransient(error)) throw error;
       failed.set(stream, error);
     }
   }

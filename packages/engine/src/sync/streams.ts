@@ -31,7 +31,7 @@ import { Delivery } from "./delivery.ts";
 import { Downloads } from "./downloads.ts";
 import { Filters, type PreparedStream } from "./filter.ts";
 import { type Group, Groups } from "./group.ts";
-import { isPassing } from "./passing-error.ts";
+import { isTransient } from "./transient-error.ts";
 import { readRound } from "./round.ts";
 import type { SessionStreams, StreamFigures, StreamSession } from "./session-streams.ts";
 import { Stream } from "./stream.ts";
@@ -231,7 +231,7 @@ export class Streams {
     try {
       return this.#store.read(({ head }) => head.floor);
     } catch (error) {
-      if (isPassing(error)) return 0;
+      if (isTransient(error)) return 0;
       throw error;
     }
   }
@@ -315,7 +315,7 @@ export class Streams {
       try {
         await this.#round();
       } catch (error) {
-        if (!isPassing(error)) this.#failAll(error);
+        if (!isTransient(error)) this.#failAll(error);
       }
     }
     this.#isRounding = false;

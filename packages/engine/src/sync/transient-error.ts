@@ -4,7 +4,7 @@
 
 import { PeerError } from "@bigpeer/protocol";
 
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (!(error instanceof PeerError)) return false;
   return error.code === "store.snapshot_expired" || error.code === "store.busy";
 }
