@@ -32,11 +32,11 @@ import {
 } from "./value.ts";
 
 /** Decode cost between two pauses, in small integers: a few milliseconds. */
-export const TURN_EFFORT = 100_000;
+export const COST_PER_STEP = 100_000;
 
 /** Decode cost of an item by its major type, in small integers. */
-const EFFORT: readonly number[] = [1, 1, 8, 3, 4, 6, 2, 1];
-export const EFFORT_MAX: number = Math.max(...EFFORT);
+const DECODE_COST: readonly number[] = [1, 1, 8, 3, 4, 6, 2, 1];
+export const DECODE_COST_MAX: number = Math.max(...DECODE_COST);
 
 /** Text whose size takes four bytes or more is long; it is read in pieces of this size. */
 const LONG_INFO = 26;
@@ -74,12 +74,12 @@ interface Work {
 type Turns<T> = Generator<void, T>;
 
 /** The decode cost of the item with this first byte, without its content. */
-export function effortOf(head: number): number {
-  return EFFORT[head >> 5] as number;
+export function decodeCost(head: number): number {
+  return DECODE_COST[head >> 5] as number;
 }
 
 /** The decode cost of this many bytes of text or binary. */
-export function effortOfBytes(size: number): number {
+export function decodeCostOfBytes(size: number): number {
   return size / BYTES_PER_EFFORT;
 }
 
@@ -103,7 +103,7 @@ export function* decodeCborInTurns(bytes: Uint8Array, limits: TurnLimits): Turns
 export function* readCborInTurns(reader: ByteReader, limits: TurnLimits): Turns<Value> {
   const size = new DecodedSize(limits.charge);
   const { things } = limits;
-  const work: Work = { reader, limits, size, effort: TURN_EFFORT, isFinite: true, things };
+  const work: Work = { reader, limits, size, effort: COST_PER_STEP, isFinite: true, things };
   const value = (yield* readAny(work, -limits.around)) ?? null;
   size.settle();
   if (limits.isNoted === true) noteChecked(value, work.isFinite);
@@ -123,7 +123,7 @@ function readSimply(work: Work): Value | undefined {
   const head = reader.peek();
   count(work, head);
   const value = head >> 5 === MAJOR.bytes ? readBinary(work) : readValue(reader, 0);
-  work.effort -= effortOfBytes(reader.offset - offset);
+  work.effort -= decodeCostOfBytes(reader.offset - offset);
   if (typeof value === "string") work.size.text(reader.offset - offset);
   else if (typeof value === "bigint") work.size.scalar(value);
   else if (typeof value === "number") countNumber(work, value);
@@ -153,7 +153,7 @@ function isLongText(reader: ByteReader): boolean {
 }
 
 function count(work: Work, head: number): void {
-  work.effort -= effortOf(head);
+  work.effort -= decodeCost(head);
   if (isThing(head) && --work.things < 0) {
     work.reader.fail("expected fewer lists, objects and binary values for so many bytes");
   }
@@ -163,7 +163,7 @@ function count(work: Work, head: number): void {
 function* pauseIn(work: Work): Turns<void> {
   if (work.effort > 0) return;
   yield;
-  work.effort = TURN_EFFORT;
+  work.effort = COST_PER_STEP;
 }
 
 function* readCompound(work: Work, depth: number): Turns<Value | undefined> {
@@ -242,7 +242,7 @@ function* readKeyOf(work: Work): Turns<string> {
     return yield* readText(work);
   }
   const key = readKey(reader);
-  work.effort -= effortOf(head) + effortOfBytes(reader.offset - offset);
+  work.effort -= decodeCost(head) + decodeCostOfBytes(reader.offset - offset);
   return key;
 }
 
@@ -280,7 +280,7 @@ function* readLongText(work: Work): Turns<string> {
     const piece = left > TEXT_PIECE ? reader.wholeCharacters(TEXT_PIECE) : left;
     pieces.push(reader.utf8(piece));
     left -= piece;
-    work.effort -= effortOfBytes(piece);
+    work.effort -= decodeCostOfBytes(piece);
     yield* pauseIn(work);
   }
   return pieces.join("");
@@ -293,6 +293,6 @@ function* chunkSize(work: Work, major: number): Turns<number> {
   if (head >> 5 !== major || (head & 0x1f) === INDEFINITE) reader.fail("expected a chunk");
   count(work, head);
   const size = readSize(reader, head & 0x1f);
-  work.effort -= effortOfBytes(size);
+  work.effort -= decodeCostOfBytes(size);
   return size;
 }

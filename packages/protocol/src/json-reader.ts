@@ -35,7 +35,7 @@ export interface JsonLimits {
 }
 
 /** Parse cost between two pauses, in small integers: a few milliseconds. */
-const TURN_EFFORT = 40_000;
+const COST_PER_STEP = 40_000;
 
 /** Parse cost of a list, an object and a string in small integers; text length that costs one. */
 const LIST_EFFORT = 6;
@@ -120,7 +120,7 @@ export class JsonReader {
 
   *readInTurns(): Generator<void, Value> {
     for (;;) {
-      this.#effort = TURN_EFFORT;
+      this.#effort = COST_PER_STEP;
       while (this.#effort > 0 && this.#state !== "end") {
         if (this.#state === "string") this.#readPiece();
         else this.#readValue();

@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ByteReader } from "../src/bytes.ts";
 import { encodeCbor, readCbor } from "../src/cbor.ts";
-import { readCborInTurns, TURN_EFFORT } from "../src/cbor-turns.ts";
+import { readCborInTurns, COST_PER_STEP } from "../src/cbor-turns.ts";
 import { PeerError } from "../src/error.ts";
 import { DEPTH_MAX, type Value } from "../src/value.ts";
 import { failureOf } from "./support/failure.ts";
@@ -114,7 +114,7 @@ test("[S64] many small items are read in many turns, whatever they are", () => {
   for (const item of oneOf(4, items)) {
     const { value, turns } = readTurns(listOf(count, item));
     expect(value).toHaveLength(count);
-    expect(turns).toBeGreaterThanOrEqual(count / TURN_EFFORT);
+    expect(turns).toBeGreaterThanOrEqual(count / COST_PER_STEP);
   }
   const chunks = new Uint8Array(count + 2).fill(0x60);
   chunks.set([0x7f]);

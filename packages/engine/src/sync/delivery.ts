@@ -7,7 +7,7 @@
 
 import { encodeMessage, encodeMessageInTurns, type Outcome } from "@bigpeer/protocol";
 import type { Steps } from "../query/frame/steps.ts";
-import { exhaustion } from "./effort.ts";
+import { exhaustion } from "./rate-limiter.ts";
 import { FrameSet } from "./frame.ts";
 import type { Group } from "./group.ts";
 import type { News, StreamNews } from "./matching.ts";

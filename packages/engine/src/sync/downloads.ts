@@ -12,7 +12,7 @@ import type { StoreSnapshot } from "../store/store.ts";
 import { emptyPiece, readPiece, Scan } from "./back-fill.ts";
 import { readCatchUp } from "./catch-up.ts";
 import { readWanted } from "./comparison.ts";
-import { exhaustion } from "./effort.ts";
+import { exhaustion } from "./rate-limiter.ts";
 import { FrameSet } from "./frame.ts";
 import type { News, StreamNews } from "./matching.ts";
 import { isTransient } from "./transient-error.ts";

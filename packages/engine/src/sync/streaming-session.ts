@@ -4,7 +4,7 @@
 
 import { PeerError, type StreamMode, type SyncCursor, type Value } from "@bigpeer/protocol";
 import type { StoredDocument } from "../store/view.ts";
-import { Effort } from "./effort.ts";
+import { RateLimiter } from "./rate-limiter.ts";
 import type { PreparedStream } from "./filter.ts";
 import { Outbox } from "./outbox.ts";
 import type {
@@ -47,7 +47,7 @@ export class StreamingSession implements SessionStreams {
   readonly streams: Map<string, Stream> = new Map();
   readonly #plane: SessionPlane;
   readonly #host: StreamHost;
-  readonly effort: Effort;
+  readonly effort: RateLimiter;
   /** Outcomes that are not sent yet, in order. */
   outcomes: readonly StreamOutcome[] = NO_OUTCOMES;
   /** Streams whose next piece waits for room in the queue. */
@@ -65,7 +65,7 @@ export class StreamingSession implements SessionStreams {
     const { limits, sent, elapsed } = host;
     this.port = port;
     this.outbox = new Outbox(port, limits, sent);
-    this.effort = new Effort(elapsed, limits);
+    this.effort = new RateLimiter(elapsed, limits);
     this.#plane = plane;
     this.#host = host;
   }

@@ -7,7 +7,7 @@ import type { Run } from "../../src/query/frame/frame.ts";
 import { FUNCTIONS } from "../../src/query/functions/table.ts";
 import { compareData, equalComparable, orderComparable } from "../../src/query/value/compare.ts";
 import type { Datum, PresentDatum } from "../../src/query/value/datum.ts";
-import { type Meter, underMeter } from "../../src/query/value/effort.ts";
+import { type CostMeter, underMeter } from "../../src/query/value/cost-meter.ts";
 import { findText } from "../../src/query/value/text-search.ts";
 
 const NUMBERS: PresentDatum[] = Array.from({ length: 200_000 }, (_, i) => i);
@@ -15,12 +15,12 @@ const FIELDS = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`f${
 const LONG = "a".repeat(500_000);
 const PART = `${"a".repeat(2000)}b`;
 
-function call(name: string, ...args: Datum[]): (meter: Meter) => unknown {
+function call(name: string, ...args: Datum[]): (meter: CostMeter) => unknown {
   const spec = FUNCTIONS.get(name);
   return (meter) => spec?.apply(args, { budget: meter } as unknown as Run);
 }
 
-const CALLS: readonly (readonly [string, (meter: Meter) => unknown])[] = [
+const CALLS: readonly (readonly [string, (meter: CostMeter) => unknown])[] = [
   ["array_concat", call("array_concat", NUMBERS, NUMBERS)],
   ["array_union", call("array_union", NUMBERS, NUMBERS)],
   ["array_zip", call("array_zip", NUMBERS, NUMBERS)],
@@ -38,7 +38,7 @@ const CALLS: readonly (readonly [string, (meter: Meter) => unknown])[] = [
 test.each(CALLS)("%s counts while it goes", (_, work) => {
   let all = 0;
   let looks = 0;
-  const meter: Meter = {
+  const meter: CostMeter = {
     step: (steps) => {
       all += steps;
       looks++;

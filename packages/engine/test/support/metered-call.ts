@@ -7,7 +7,7 @@ import { countPieces } from "../../../protocol/test/support/step-count.ts";
 import { Budget } from "../../src/query/frame/budget.ts";
 import type { Run } from "../../src/query/frame/frame.ts";
 import { type Datum, Failure, isDatumArray, isDatumObject } from "../../src/query/value/datum.ts";
-import { underMeter } from "../../src/query/value/effort.ts";
+import { underMeter } from "../../src/query/value/cost-meter.ts";
 import { testRun } from "./function-call.ts";
 
 export type MeteredCall = (run: Run) => unknown;

@@ -5,7 +5,7 @@
 import { PeerError, type UploadOperation, type Value } from "@bigpeer/protocol";
 import { afterEach, expect, test } from "vitest";
 import { MatchIndex } from "../../src/query/live/match-index.ts";
-import { Effort } from "../../src/sync/effort.ts";
+import { RateLimiter } from "../../src/sync/rate-limiter.ts";
 import { SyncServer } from "../../src/sync/sync-server.ts";
 import { UploadRoom } from "../../src/sync/upload-room.ts";
 import { openStore } from "../support/open-store.ts";
@@ -68,7 +68,7 @@ test("a session whose conditions take too long loses them, and the others hear o
 
 test("the effort of a session comes back with the time", () => {
   let nowMs = 0;
-  const effort = new Effort(() => nowMs, { workAtOnce: 100, workPerSecond: 10 });
+  const effort = new RateLimiter(() => nowMs, { workAtOnce: 100, workPerSecond: 10 });
   expect([effort.spend(60), effort.spend(40), effort.spend(1)]).toEqual([true, true, false]);
   nowMs += 1000;
   expect([effort.spend(9), effort.spend(2)]).toEqual([true, false]);

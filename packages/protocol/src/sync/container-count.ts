@@ -7,7 +7,7 @@
  * it in the messages that it writes.
  */
 
-import { EFFORT_MAX, effortOf, effortOfBytes, isThing, type TurnLimits } from "../cbor-turns.ts";
+import { DECODE_COST_MAX, decodeCost, decodeCostOfBytes, isThing, type TurnLimits } from "../cbor-turns.ts";
 
 /** Containers that every message may have. */
 const CONTAINERS_FREE = 65_536;
@@ -55,9 +55,9 @@ export function hasTooManyContainers(bytes: Uint8Array): boolean {
 
 /** Whether a message costs more than `effort` to decode. Arbitrary for bytes that are no CBOR. */
 export function takesMoreThan(effort: number, bytes: Uint8Array): boolean {
-  if (bytes.length * EFFORT_MAX <= effort) return false;
-  let left = effort - effortOfBytes(bytes.length);
-  return left < 0 || someHead(bytes, (head) => (left -= effortOf(head)) < 0);
+  if (bytes.length * DECODE_COST_MAX <= effort) return false;
+  let left = effort - decodeCostOfBytes(bytes.length);
+  return left < 0 || someHead(bytes, (head) => (left -= decodeCost(head)) < 0);
 }
 
 /** Whether a predicate holds for the first byte of any item of a message. */

@@ -5,7 +5,7 @@
 
 import { ByteReader } from "../bytes.ts";
 import { encodeCbor, readCbor } from "../cbor.ts";
-import { readCborInTurns, TURN_EFFORT, type TurnLimits } from "../cbor-turns.ts";
+import { readCborInTurns, COST_PER_STEP, type TurnLimits } from "../cbor-turns.ts";
 import { encodeCborInTurns } from "../cbor-writing.ts";
 import { PeerError } from "../error.ts";
 import { getField, isObject, type Value, type ValueObject } from "../value.ts";
@@ -60,7 +60,7 @@ export function decodePeerMessage(bytes: Uint8Array): PeerMessage {
 
 /** As decodePeerMessage, with pauses where it takes long. */
 export function* decodePeerMessageInTurns(bytes: Uint8Array): Generator<void, PeerMessage> {
-  if (!takesMoreThan(TURN_EFFORT, bytes)) return decodePeerMessage(bytes);
+  if (!takesMoreThan(COST_PER_STEP, bytes)) return decodePeerMessage(bytes);
   const limits = turnLimits(bytes.length, LEVELS_AROUND);
   return (yield* decodeInTurns(bytes, PEER_FIELDS, limits)) as unknown as PeerMessage;
 }
@@ -77,7 +77,7 @@ export function decodeLinkMessage(bytes: Uint8Array): LinkMessage {
 
 /** As decodeLinkMessage, with pauses. A side that proved the secret has no bound on containers. */
 export function* decodeLinkMessageInTurns(bytes: Uint8Array): Generator<void, LinkMessage> {
-  if (!takesMoreThan(TURN_EFFORT, bytes)) return decodeLinkMessage(bytes);
+  if (!takesMoreThan(COST_PER_STEP, bytes)) return decodeLinkMessage(bytes);
   const { length: most } = bytes;
   const limits = { around: LEVELS_AROUND, things: most, listLength: most, fields: most };
   return (yield* decodeInTurns(bytes, LINK_FIELDS, limits)) as unknown as LinkMessage;

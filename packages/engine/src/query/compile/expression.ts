@@ -43,7 +43,7 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { grow, spend } from "../value/effort.ts";
+import { grow, spend } from "../value/cost-meter.ts";
 import { compileCall } from "./call.ts";
 import { compileLikeNode } from "./like.ts";
 import { compileComprehension, compileQuantifier } from "./loop.ts";

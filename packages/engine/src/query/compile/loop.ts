@@ -20,7 +20,7 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { spend } from "../value/effort.ts";
+import { spend } from "../value/cost-meter.ts";
 import { memorySize } from "../value/memory-size.ts";
 
 type Compile = (node: Expression) => Evaluate;

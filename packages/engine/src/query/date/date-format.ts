@@ -8,7 +8,7 @@
 
 import { unreachable } from "@bigpeer/protocol";
 import { BoundedCache } from "../bounded-cache.ts";
-import { spendEach } from "../value/effort.ts";
+import { spendEach } from "../value/cost-meter.ts";
 import { dayOfYear, isoWeekOf, modulo, weekdayOf } from "./calendar.ts";
 import {
   type DateFormat,

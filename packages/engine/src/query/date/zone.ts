@@ -7,7 +7,7 @@
  */
 
 import { BoundedCache } from "../bounded-cache.ts";
-import { spend } from "../value/effort.ts";
+import { spend } from "../value/cost-meter.ts";
 import { DAY_MS } from "./calendar.ts";
 import { isInTime, type Moment, UNIT_MS } from "./moment.ts";
 

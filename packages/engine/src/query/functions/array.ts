@@ -21,7 +21,7 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { PORTION, spend, spendEach } from "../value/effort.ts";
+import { PORTION, spend, spendEach } from "../value/cost-meter.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { ARRAY_TOO_LONG } from "../value/size-bound.ts";
 import { notArray, notCount, readCount, readInteger } from "./argument.ts";

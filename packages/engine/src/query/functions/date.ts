@@ -43,7 +43,7 @@ import {
   type PresentDatum,
   toFloat,
 } from "../value/datum.ts";
-import { spend } from "../value/effort.ts";
+import { spend } from "../value/cost-meter.ts";
 import { memorySize } from "../value/memory-size.ts";
 import { ARRAY_TOO_LONG } from "../value/size-bound.ts";
 import { notNumber } from "./argument.ts";

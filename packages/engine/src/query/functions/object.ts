@@ -19,7 +19,7 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { spend, spendLength } from "../value/effort.ts";
+import { spend, spendLength } from "../value/cost-meter.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { OBJECT_TOO_LARGE } from "../value/size-bound.ts";
 import { byteLength } from "../value/text-length.ts";

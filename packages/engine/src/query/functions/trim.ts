@@ -2,7 +2,7 @@
  * Trim: removes characters of a set from the ends of a text.
  */
 
-import { PORTION, spendEach } from "../value/effort.ts";
+import { PORTION, spendEach } from "../value/cost-meter.ts";
 import { unitsOf } from "../value/text-length.ts";
 import { WHITE_SPACE } from "../value/white-space.ts";
 

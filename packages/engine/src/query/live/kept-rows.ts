@@ -24,7 +24,7 @@ import {
   type Window,
 } from "../run/sort.ts";
 import type { Datum } from "../value/datum.ts";
-import { underMeter } from "../value/effort.ts";
+import { underMeter } from "../value/cost-meter.ts";
 import { memorySize } from "../value/memory-size.ts";
 import type { DocumentChange } from "./document-change.ts";
 import type { MatchEntry, MatchIndex } from "./match-index.ts";

@@ -8,7 +8,7 @@ import { locate } from "../fault.ts";
 import { newFrame } from "../frame/frame.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { Execution } from "../run/execution.ts";
-import { underMeter } from "../value/effort.ts";
+import { underMeter } from "../value/cost-meter.ts";
 import { memorySize } from "../value/memory-size.ts";
 import type { DocumentChange } from "./document-change.ts";
 import type { HeldMemory } from "./held-memory.ts";

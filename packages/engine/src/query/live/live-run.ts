@@ -16,7 +16,7 @@ import { type Execution, Warnings } from "../run/execution.ts";
 import { Requests } from "../system/requests.ts";
 import { Settings } from "../system/settings.ts";
 import type { SystemContext } from "../system/system-collections.ts";
-import { underMeter } from "../value/effort.ts";
+import { underMeter } from "../value/cost-meter.ts";
 
 /** The input that a query was registered with. */
 export interface LiveInput {

@@ -20,7 +20,7 @@ import { newFrame, type Run } from "../frame/frame.ts";
 import type { Authority } from "../permission/authority.ts";
 import { Judge } from "../permission/judge.ts";
 import { joinKeys } from "../value/compare.ts";
-import { underMeter } from "../value/effort.ts";
+import { underMeter } from "../value/cost-meter.ts";
 import { type ConditionPlan, keyAt } from "./condition.ts";
 import type { DocumentChange } from "./document-change.ts";
 

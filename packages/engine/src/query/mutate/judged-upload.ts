@@ -40,7 +40,7 @@ import {
   sizeOfWrite,
 } from "./document-size.ts";
 import { addTokens, isWritable } from "./judged-write.ts";
-import { checkMetaSizes, metaSizes, UploadEffort } from "./upload-effort.ts";
+import { checkMetaSizes, metaSizes, UploadCost } from "./upload-cost.ts";
 
 export interface UploadJudgeOptions {
   readonly platform: Platform;
@@ -55,7 +55,7 @@ export function uploadJudge(options: UploadJudgeOptions): JudgeUpload {
     // Pauses do not count against the time limit.
     const clock = new StepClock(() => options.platform.elapsed());
     const judge = judgeOf(options, clock);
-    const effort = new UploadEffort();
+    const effort = new UploadCost();
     const judgeStep: JudgeStep = function* judgeStep(step, apply) {
       try {
         for (const [i, operation] of step.operations.entries()) {

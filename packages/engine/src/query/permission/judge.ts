@@ -13,7 +13,7 @@ import { Budget, isTimeout } from "../frame/budget.ts";
 import { type Evaluate, type Frame, newFrame, type Run } from "../frame/frame.ts";
 import { Pace } from "../frame/pace.ts";
 import { finish, type Steps } from "../frame/steps.ts";
-import { underMeter } from "../value/effort.ts";
+import { underMeter } from "../value/cost-meter.ts";
 import { type Authority, type CollectionRule, NO_RULE } from "./authority.ts";
 
 /** Memory for the check of one document: far more than any sensible rule needs. */

@@ -6,7 +6,7 @@
 import { normalInteger } from "@bigpeer/protocol";
 import { dataKey, joinKeys } from "../value/compare.ts";
 import { type Datum, Float } from "../value/datum.ts";
-import { spendLength } from "../value/effort.ts";
+import { spendLength } from "../value/cost-meter.ts";
 
 /** Approximate bytes of a number key. */
 const NUMBER_BYTES = 32;

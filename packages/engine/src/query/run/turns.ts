@@ -11,7 +11,7 @@
 import { SLICE_MS } from "../../limits.ts";
 import type { Budget } from "../frame/budget.ts";
 import type { Steps } from "../frame/steps.ts";
-import { underMeter } from "../value/effort.ts";
+import { underMeter } from "../value/cost-meter.ts";
 
 /**
  * The same steps, each counted against the budget, for a caller without a time slicer. A pause is

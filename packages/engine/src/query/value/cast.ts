@@ -26,7 +26,7 @@ import {
   type PresentDatum,
   toFloat,
 } from "./datum.ts";
-import { EFFORT, grow, spendLength } from "./effort.ts";
+import { COST_METER, grow, spendLength } from "./cost-meter.ts";
 import { writeJson } from "./json-text.ts";
 import { BINARY_TOO_LONG } from "./size-bound.ts";
 
@@ -133,7 +133,7 @@ function castToText(datum: PresentDatum): Outcome {
   if (typeof datum === "string") return datum;
   if (typeof datum === "boolean") return String(datum);
   if (isInteger(datum)) return String(datum);
-  return isNumeric(datum) ? floatText(approximate(datum)) : writeJson(datum, EFFORT);
+  return isNumeric(datum) ? floatText(approximate(datum)) : writeJson(datum, COST_METER);
 }
 
 /** The shortest digits that identify the float, without an exponent. */
@@ -165,7 +165,7 @@ function castToBinary(datum: PresentDatum): Outcome {
   if (datum instanceof Uint8Array) return datum;
   if (typeof datum === "boolean") return Uint8Array.of(datum ? 1 : 0);
   if (isNumeric(datum)) return numberBytes(datum);
-  const text = typeof datum === "string" ? datum : writeJson(datum, EFFORT);
+  const text = typeof datum === "string" ? datum : writeJson(datum, COST_METER);
   if (typeof text !== "string") return text;
   spendLength(2 * text.length);
   grow(2 * text.length);

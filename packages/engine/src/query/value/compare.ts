@@ -24,7 +24,7 @@ import {
   type PresentDatum,
   unboxNumber,
 } from "./datum.ts";
-import { grow, spend, spendLength } from "./effort.ts";
+import { grow, spend, spendLength } from "./cost-meter.ts";
 
 const NUMBER_RANK = 1;
 const STRING_RANK = 3;

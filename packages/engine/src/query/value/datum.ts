@@ -9,7 +9,7 @@
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import { type MutableObject, normalNumber, setField } from "@bigpeer/protocol";
-import { grow, spend } from "./effort.ts";
+import { grow, spend } from "./cost-meter.ts";
 
 /** Box of a float with a whole value, which would otherwise be taken for an integer. */
 export class Float {

@@ -14,7 +14,7 @@ import {
   setField,
 } from "@bigpeer/protocol";
 import { type MutableDatumObject, type PresentDatum, toFloat } from "./datum.ts";
-import { type Meter, PORTION } from "./effort.ts";
+import { type CostMeter, PORTION } from "./cost-meter.ts";
 
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 const WORDS: readonly (readonly [string, boolean | null])[] = [
@@ -43,12 +43,12 @@ const SPACES_PER_STEP = 64;
 
 export class JsonDatumReader {
   readonly #text: string;
-  readonly #meter: Meter;
+  readonly #meter: CostMeter;
   #offset = 0;
   #values = 0;
   #bytes = 0;
 
-  constructor(text: string, meter: Meter) {
+  constructor(text: string, meter: CostMeter) {
     this.#text = text;
     this.#meter = meter;
   }

@@ -18,7 +18,7 @@ import {
   type PresentDatum,
   toFloat,
 } from "./datum.ts";
-import type { Meter } from "./effort.ts";
+import type { CostMeter } from "./cost-meter.ts";
 import { JsonDatumReader } from "./json-reader.ts";
 import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "./size-bound.ts";
 
@@ -30,18 +30,18 @@ const LENGTH_PER_STEP = 256;
 const ELEMENT_STEPS = 0.25;
 
 /** Serializes a datum. Parts may be shared, so the text can far outgrow the memory of the datum. */
-export function writeJson(datum: PresentDatum, budget?: Meter): string | Failure {
+export function writeJson(datum: PresentDatum, budget?: CostMeter): string | Failure {
   const writer = new JsonWriter(budget);
   writer.write(datum);
   return writer.isTooLong ? TEXT_TOO_LONG : writer.text;
 }
 
 class JsonWriter {
-  readonly #budget: Meter | undefined;
+  readonly #budget: CostMeter | undefined;
   #counted = UNCOUNTED_LENGTH;
   text = "";
 
-  constructor(budget: Meter | undefined) {
+  constructor(budget: CostMeter | undefined) {
     this.#budget = budget;
   }
 
@@ -146,7 +146,7 @@ function floatText(float: number): string {
 const NOT_JSON = new Failure("expected JSON text");
 
 /** Parses JSON text; a failure if it is invalid or not a valid value. */
-export function readJson(text: string, budget: Meter): Outcome {
+export function readJson(text: string, budget: CostMeter): Outcome {
   try {
     if (text.length > HOST_LENGTH_MAX) return new JsonDatumReader(text, budget).read();
     const value = checkValue(parseJson(text), "the text");

@@ -6,7 +6,7 @@
  * less text for the rest, so there is no backtracking.
  */
 
-import { grow, PORTION, spendEach } from "./effort.ts";
+import { grow, PORTION, spendEach } from "./cost-meter.ts";
 import { isOneCharacter, unitsOf } from "./text-length.ts";
 import { type Search, searchFor } from "./text-search.ts";
 

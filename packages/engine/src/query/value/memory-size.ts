@@ -4,7 +4,7 @@
 
 import type { Datum, PresentDatum } from "./datum.ts";
 import { Float, isDatumArray } from "./datum.ts";
-import { spend } from "./effort.ts";
+import { spend } from "./cost-meter.ts";
 
 const SCALAR_BYTES = 16;
 const ENTRY_BYTES = 24;

@@ -5,7 +5,7 @@
  * UTF-16, two for a character beyond the first plane. Long text is charged while it is scanned.
  */
 
-import { PORTION, spendEach } from "./effort.ts";
+import { PORTION, spendEach } from "./cost-meter.ts";
 
 const HIGH_SURROGATE = 0xd800;
 const LOW_SURROGATE = 0xdc00;

@@ -5,7 +5,7 @@
  * it takes time in proportion to the product of both lengths.
  */
 
-import { PORTION, spendEach } from "./effort.ts";
+import { PORTION, spendEach } from "./cost-meter.ts";
 
 /** Offset of the first match at or after the position, or -1. */
 export type Search = (text: string, position: number) => number;

@@ -15,7 +15,7 @@ import { encodedSize } from "./document-size.ts";
 type Applied = Pick<JudgedStep, "transaction" | "operations">;
 
 /** Counts the writes of one upload to documents that it has already written. */
-export class UploadEffort {
+export class UploadCost {
   readonly #written = new Map<string, Set<string>>();
   #sum = 0;
 

@@ -7,15 +7,15 @@
  * runner installs the meter for that time.
  */
 
-export interface Meter {
+export interface CostMeter {
   step(steps: number): void;
   borrow(bytes: number): void;
 }
 
-let meter: Meter | undefined;
+let meter: CostMeter | undefined;
 
 /** Runs `work` and charges its costs to `current`. */
-export function underMeter<T>(current: Meter, work: () => T): T {
+export function underMeter<T>(current: CostMeter, work: () => T): T {
   const before = meter;
   meter = current;
   try {
@@ -55,4 +55,4 @@ export function spendEach(count: number): void {
 export const PORTION = 1024;
 
 /** This meter as an object, for functions that take a budget. */
-export const EFFORT: Meter = { step: spend, borrow: grow };
+export const COST_METER: CostMeter = { step: spend, borrow: grow };

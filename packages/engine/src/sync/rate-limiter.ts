@@ -8,16 +8,16 @@
 import { PeerError } from "@bigpeer/protocol";
 import type { StreamLimits } from "./stream-limits.ts";
 
-type EffortLimits = Pick<StreamLimits, "workAtOnce" | "workPerSecond">;
+type RateLimits = Pick<StreamLimits, "workAtOnce" | "workPerSecond">;
 
-export class Effort {
+export class RateLimiter {
   readonly #elapsed: () => number;
-  readonly #limits: EffortLimits;
+  readonly #limits: RateLimits;
   #used = 0;
   #countedMs = 0;
 
   /** `elapsed`: a monotonic clock, in milliseconds. */
-  constructor(elapsed: () => number, limits: EffortLimits) {
+  constructor(elapsed: () => number, limits: RateLimits) {
     this.#elapsed = elapsed;
     this.#limits = limits;
   }
