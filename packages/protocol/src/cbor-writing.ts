@@ -11,17 +11,17 @@ import { isArray, sortedKeys, type Value, type ValueObject } from "./value.ts";
 const ITEMS_PER_PAUSE = 1024;
 const BYTES_PER_PAUSE = 64 * 1024;
 
-type Turns<T> = Generator<void, T, void>;
+type Incremental<T> = Generator<void, T, void>;
 
-export function encodeCborInTurns(value: Value): Turns<Uint8Array> {
+export function encodeCborIncremental(value: Value): Incremental<Uint8Array> {
   return written(value, Object.keys);
 }
 
-export function canonicalBytesInTurns(value: Value): Turns<Uint8Array> {
+export function canonicalBytesIncremental(value: Value): Incremental<Uint8Array> {
   return written(value, sortedKeys);
 }
 
-function* written(value: Value, keysOf: KeyOrder): Turns<Uint8Array> {
+function* written(value: Value, keysOf: KeyOrder): Incremental<Uint8Array> {
   const writing = new Writing(keysOf);
   yield* writing.write(value);
   return writing.writer.finish();
@@ -37,7 +37,7 @@ class Writing {
     this.#keysOf = keysOf;
   }
 
-  *write(value: Value): Turns<void> {
+  *write(value: Value): Incremental<void> {
     if (!isCompound(value)) writeValue(this.writer, value, this.#keysOf);
     else if (isArray(value)) {
       writeHead(this.writer, MAJOR.array, value.length);
@@ -45,7 +45,7 @@ class Writing {
     } else yield* this.#object(value);
   }
 
-  *#object(object: ValueObject): Turns<void> {
+  *#object(object: ValueObject): Incremental<void> {
     const keys = this.#keysOf(object);
     writeHead(this.writer, MAJOR.map, keys.length);
     for (const key of keys) {
@@ -54,7 +54,7 @@ class Writing {
     }
   }
 
-  *#item(value: Value): Turns<void> {
+  *#item(value: Value): Incremental<void> {
     if (isCompound(value)) yield* this.write(value);
     else writeValue(this.writer, value, this.#keysOf);
     if (this.#isPauseDue()) yield;

@@ -6,8 +6,8 @@
 export { assert, unreachable } from "./assert.ts";
 export { ByteReader, ByteWriter, encodeText } from "./bytes.ts";
 export { canonicalBytes, decodeCbor, encodeCbor, readCbor, writeCanonical } from "./cbor.ts";
-export { decodeCborInTurns, type TurnLimits } from "./cbor-turns.ts";
-export { canonicalBytesInTurns, encodeCborInTurns } from "./cbor-writing.ts";
+export { decodeCborIncremental, type DecodeLimits } from "./cbor-incremental.ts";
+export { canonicalBytesIncremental, encodeCborIncremental } from "./cbor-writing.ts";
 export { type Charge, decodedSize } from "./decoded-size.ts";
 export { type DocumentId, documentId, ID_SIZE_MAX, idOfKey } from "./document-id.ts";
 export {
@@ -17,7 +17,7 @@ export {
   PeerError,
   type TextPlace,
 } from "./error.ts";
-export { encodeBase64, parseJson, parseJsonInTurns, stringifyJson } from "./json.ts";
+export { encodeBase64, parseJson, parseJsonIncremental, stringifyJson } from "./json.ts";
 export type { JsonLimits } from "./json-reader.ts";
 export { nearest } from "./near-name.ts";
 export {
@@ -101,7 +101,7 @@ export {
   timeOfMs,
   ZERO,
 } from "./stamp.ts";
-export { hasTooManyContainers, turnLimits } from "./sync/container-count.ts";
+export { hasTooManyContainers, decodeLimits } from "./sync/container-count.ts";
 export {
   type AnswerMessage,
   type Behind,
@@ -160,12 +160,12 @@ export {
 } from "./sync/message.ts";
 export {
   decodeLinkMessage,
-  decodeLinkMessageInTurns,
+  decodeLinkMessageIncremental,
   decodePeerMessage,
-  decodePeerMessageInTurns,
+  decodePeerMessageIncremental,
   decodeServerMessage,
   encodeMessage,
-  encodeMessageInTurns,
+  encodeMessageIncremental,
 } from "./sync/message-codec.ts";
 export {
   RUN_WARNINGS_MAX,

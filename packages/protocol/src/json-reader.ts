@@ -111,14 +111,14 @@ export class JsonReader {
   }
 
   read(): Value {
-    const turns = this.readInTurns();
+    const turns = this.readIncremental();
     for (;;) {
       const { done, value } = turns.next();
       if (done === true) return value;
     }
   }
 
-  *readInTurns(): Generator<void, Value> {
+  *readIncremental(): Generator<void, Value> {
     for (;;) {
       this.#effort = COST_PER_STEP;
       while (this.#effort > 0 && this.#state !== "end") {

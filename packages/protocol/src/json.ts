@@ -29,11 +29,11 @@ export function parseJson(text: string): Value {
 }
 
 /** As parseJson, with pauses where it takes long. In long text it also finds too many levels. */
-export function* parseJsonInTurns(text: string, limits: JsonLimits): Generator<void, Value> {
+export function* parseJsonIncremental(text: string, limits: JsonLimits): Generator<void, Value> {
   const { charge, isValue } = limits;
   // If a number may be too large, the reader finds its position.
   if (text.length > AT_ONCE_LENGTH_MAX || (isValue === true && HUGE_NUMBER.test(text))) {
-    const read = yield* new JsonReader(text, limits).readInTurns();
+    const read = yield* new JsonReader(text, limits).readIncremental();
     if (isValue === true) noteChecked(read, true);
     return read;
   }
@@ -41,7 +41,7 @@ export function* parseJsonInTurns(text: string, limits: JsonLimits): Generator<v
   charge?.(most);
   const known = parseAtOnce(text);
   const reader = new JsonReader(text, { ...limits, charge: undefined });
-  const value = known === undefined ? yield* reader.readInTurns() : known;
+  const value = known === undefined ? yield* reader.readIncremental() : known;
   if (charge !== undefined && text.length > ROUGH_LENGTH_MAX) charge(decodedSize(value) - most);
   return value;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { canonicalBytes, encodeCbor } from "../src/cbor.ts";
-import { canonicalBytesInTurns, encodeCborInTurns } from "../src/cbor-writing.ts";
+import { canonicalBytesIncremental, encodeCborIncremental } from "../src/cbor-writing.ts";
 import type { Value } from "../src/value.ts";
 
 const VALUES: readonly Value[] = [
@@ -27,15 +27,15 @@ function run(turns: Generator<void, Uint8Array, void>): { bytes: Uint8Array; pau
 
 test("what is written in turns has the same bytes", () => {
   for (const value of VALUES) {
-    expect(run(encodeCborInTurns(value)).bytes).toEqual(encodeCbor(value));
-    expect(run(canonicalBytesInTurns(value)).bytes).toEqual(canonicalBytes(value));
+    expect(run(encodeCborIncremental(value)).bytes).toEqual(encodeCbor(value));
+    expect(run(canonicalBytesIncremental(value)).bytes).toEqual(canonicalBytes(value));
   }
 });
 
 test("a pause is offered after about a thousand items, and after 64 KB", () => {
   const numbers = Array.from({ length: 100_000 }, (_, i) => i % 20);
-  expect(run(encodeCborInTurns(numbers)).pauses).toBeGreaterThan(90);
+  expect(run(encodeCborIncremental(numbers)).pauses).toBeGreaterThan(90);
   const texts = Array.from({ length: 100 }, () => "x".repeat(65_536));
-  expect(run(canonicalBytesInTurns(texts)).pauses).toBeGreaterThan(90);
-  expect(run(encodeCborInTurns({ a: [1, 2, 3] })).pauses).toBe(0);
+  expect(run(canonicalBytesIncremental(texts)).pauses).toBeGreaterThan(90);
+  expect(run(encodeCborIncremental({ a: [1, 2, 3] })).pauses).toBe(0);
 });

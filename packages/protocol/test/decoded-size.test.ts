@@ -7,7 +7,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { ByteReader } from "../src/bytes.ts";
-import { readCborInTurns } from "../src/cbor-turns.ts";
+import { readCborIncremental } from "../src/cbor-incremental.ts";
 import { decodedSize } from "../src/decoded-size.ts";
 import { JsonReader } from "../src/json-reader.ts";
 import type { Value } from "../src/value.ts";
@@ -57,7 +57,7 @@ function expectCharged(turnsOf: (charge: (bytes: number) => void) => Turns): voi
 
 test.each(oneOf(2, Object.keys(jsonShapes)))("[V10] JSON: the memory of %s is charged", (name) => {
   const text = jsonShapes[name]?.(SIZE) ?? "";
-  expectCharged((charge) => new JsonReader(text, { charge }).readInTurns());
+  expectCharged((charge) => new JsonReader(text, { charge }).readIncremental());
 });
 
 test.each(oneOf(2, Object.keys(cborShapes)))("[V10] CBOR: the memory of %s is charged", (name) => {
@@ -65,6 +65,6 @@ test.each(oneOf(2, Object.keys(cborShapes)))("[V10] CBOR: the memory of %s is ch
   const many = 10 ** 9;
   const limits = { around: 0, things: many, listLength: many, fields: many };
   expectCharged((charge) => {
-    return readCborInTurns(new ByteReader(bytes, "cbor.malformed"), { ...limits, charge });
+    return readCborIncremental(new ByteReader(bytes, "cbor.malformed"), { ...limits, charge });
   });
 });

@@ -5,18 +5,18 @@
 import { expect, test } from "vitest";
 import { ByteReader } from "../src/bytes.ts";
 import { canonicalBytes, decodeCbor, encodeCbor } from "../src/cbor.ts";
-import { readCborInTurns } from "../src/cbor-turns.ts";
+import { readCborIncremental } from "../src/cbor-incremental.ts";
 import { documentId, idOfKey } from "../src/document-id.ts";
-import { encodeBase64, parseJson, parseJsonInTurns, stringifyJson } from "../src/json.ts";
+import { encodeBase64, parseJson, parseJsonIncremental, stringifyJson } from "../src/json.ts";
 import { JsonReader } from "../src/json-reader.ts";
 import { nearest } from "../src/near-name.ts";
 import { orderedKey, valueOfOrderedKey } from "../src/ordered-key.ts";
-import { turnLimits } from "../src/sync/container-count.ts";
+import { decodeLimits } from "../src/sync/container-count.ts";
 import {
   decodeLinkMessage,
-  decodeLinkMessageInTurns,
+  decodeLinkMessageIncremental,
   decodePeerMessage,
-  decodePeerMessageInTurns,
+  decodePeerMessageIncremental,
   decodeServerMessage,
 } from "../src/sync/message-codec.ts";
 import { checkValue, type Value } from "../src/value.ts";
@@ -41,7 +41,7 @@ function drain<T>(turns: Generator<void, T>): T {
 const LONG = 60_000;
 
 const jsonInTurns = (text: string): Value =>
-  drain(parseJsonInTurns(text, { around: 1, isValue: true }));
+  drain(parseJsonIncremental(text, { around: 1, isValue: true }));
 
 test.each<[string, (text: string) => unknown]>([
   ["at once", parseJson],
@@ -68,10 +68,10 @@ test.each<[string, (bytes: Uint8Array) => unknown]>([
 
 function cborInTurns(bytes: Uint8Array): Value {
   const reader = new ByteReader(bytes, "cbor.malformed");
-  return drain(readCborInTurns(reader, turnLimits(bytes.length, 0)));
+  return drain(readCborIncremental(reader, decodeLimits(bytes.length, 0)));
 }
 
-const peerInTurns = (bytes: Uint8Array): unknown => drain(decodePeerMessageInTurns(bytes));
+const peerInTurns = (bytes: Uint8Array): unknown => drain(decodePeerMessageIncremental(bytes));
 
 test.each<[string, (bytes: Uint8Array) => unknown]>([
   ["a peer", decodePeerMessage],
@@ -100,7 +100,7 @@ const longShapes = Object.fromEntries(
 
 test.each<[string, (bytes: Uint8Array) => unknown]>([
   ["a peer", peerInTurns],
-  ["a link", (bytes) => drain(decodeLinkMessageInTurns(bytes))],
+  ["a link", (bytes) => drain(decodeLinkMessageIncremental(bytes))],
 ])(
   "[S1] a message of %s that is read in turns takes steps in proportion to its size",
   async (_, read) => {

@@ -34,7 +34,7 @@ import {
 } from "./link-batch.ts";
 import { type LinkQuery, queryKey } from "./link-query.ts";
 import { LinkSweep } from "./link-sweep.ts";
-import { LinkTurn } from "./link-turn.ts";
+import { LinkOrder } from "./link-order.ts";
 import { ParcelLine, withoutQueries } from "./parcel-line.ts";
 
 export interface LinkTargetOptions {
@@ -112,7 +112,7 @@ export class LinkTarget {
   #open: Arrival[] = [];
   #openBytes = 0;
   readonly #line = new ParcelLine();
-  readonly #turn: LinkTurn;
+  readonly #turn: LinkOrder;
   #underWay = 0;
   #isFull = false;
   #isFailed = false;
@@ -126,7 +126,7 @@ export class LinkTarget {
     this.#source = source;
     this.#limits = { ...LINK_TARGET_LIMITS, ...limits };
     this.#onEvent = onEvent;
-    this.#turn = new LinkTurn(store, source);
+    this.#turn = new LinkOrder(store, source);
   }
 
   /** In the order in which they were followed. */

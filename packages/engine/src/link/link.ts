@@ -9,7 +9,7 @@
 
 import {
   type ByeCode,
-  decodeLinkMessageInTurns,
+  decodeLinkMessageIncremental,
   encodeMessage,
   type LinkMessage,
   PeerError,
@@ -142,7 +142,7 @@ export class Link implements StreamSession {
   }
 
   #read(bytes: Uint8Array): void {
-    const turns = decodeLinkMessageInTurns(bytes);
+    const turns = decodeLinkMessageIncremental(bytes);
     try {
       const { done, value: message } = turns.next();
       if (done === true) this.#happen({ kind: "message", message, size: bytes.length });

@@ -9,7 +9,7 @@ import {
   type Linked,
   type PeerState,
   type Presence,
-  type Turn,
+  type StepContext,
   withLink,
 } from "./session-state.ts";
 
@@ -17,32 +17,32 @@ const OFFLINE: Presence = { isConnected: false, total: 0, peers: [] };
 const NOT_KNOWN_YET: Presence = { isConnected: true, total: 0, peers: [] };
 
 /** Sets the metadata. The server receives it now, in `hello`, or right after `welcome`. */
-export function takeMetadata(state: PeerState, metadata: ValueObject, turn: Turn): PeerState {
-  if (isLinked(state)) sendMetadata(metadata, turn);
+export function takeMetadata(state: PeerState, metadata: ValueObject, context: StepContext): PeerState {
+  if (isLinked(state)) sendMetadata(metadata, context);
   return { ...state, description: { ...state.description, metadata } };
 }
 
-function sendMetadata(metadata: ValueObject, turn: Turn): void {
-  turn.actions.push({ kind: "send", message: { t: "metadata", metadata } });
+function sendMetadata(metadata: ValueObject, context: StepContext): void {
+  context.actions.push({ kind: "send", message: { t: "metadata", metadata } });
 }
 
 /** Sends metadata that changed between `hello` and `welcome`, when it may not be sent (S2). */
-export function catchUpMetadata({ description, phase }: PeerState, turn: Turn): void {
+export function catchUpMetadata({ description, phase }: PeerState, context: StepContext): void {
   if (phase.name !== "greeting" || phase.metadata === description.metadata) return;
-  sendMetadata(description.metadata, turn);
+  sendMetadata(description.metadata, context);
 }
 
-export function takeWatch(state: PeerState, isOn: boolean, turn: Turn): PeerState {
+export function takeWatch(state: PeerState, isOn: boolean, context: StepContext): PeerState {
   if (state.isWatching === isOn) return state;
   const next = { ...state, isWatching: isOn };
   if (!isLinked(next) || next.phase.name !== "open") return next;
-  turn.actions.push({ kind: "send", message: { t: "watch", isOn } });
+  context.actions.push({ kind: "send", message: { t: "watch", isOn } });
   return withLink(next, { present: undefined });
 }
 
 /** Sends `watch` on a new connection, if the app observes presence. */
-export function sendWatch({ isWatching }: PeerState, turn: Turn): void {
-  if (isWatching) turn.actions.push({ kind: "send", message: { t: "watch", isOn: true } });
+export function sendWatch({ isWatching }: PeerState, context: StepContext): void {
+  if (isWatching) context.actions.push({ kind: "send", message: { t: "watch", isOn: true } });
 }
 
 /** Applies a presence message. Pieces before the first `isWhole` belong to an earlier `watch`. */

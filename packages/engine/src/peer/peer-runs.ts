@@ -9,7 +9,7 @@ import {
   type Linked,
   type PeerEvent,
   type PeerState,
-  type Turn,
+  type StepContext,
   withLink,
 } from "./session-state.ts";
 
@@ -22,33 +22,33 @@ export function endOfError(code: string, message: string): RunEnd {
 }
 
 /** Starts a run. Undefined if its number is in use: a connection never uses one again (S44). */
-export function takeRun(state: Linked, run: RunMessage, turn: Turn): Linked | undefined {
+export function takeRun(state: Linked, run: RunMessage, context: StepContext): Linked | undefined {
   const { runs } = state.phase.link;
   const { id } = run;
   if (runs.has(id)) return undefined;
   if (runs.size >= RUNS_MAX) {
     const end = endOfError("query.busy", `expected at most ${RUNS_MAX} statements at a time`);
-    turn.actions.push({ kind: "send", message: { t: "answer", id, items: [], end } });
+    context.actions.push({ kind: "send", message: { t: "answer", id, items: [], end } });
     return state;
   }
-  turn.actions.push({ kind: "run", connection: state.connection, run });
+  context.actions.push({ kind: "run", connection: state.connection, run });
   return withLink(state, { runs: new Set([...runs, id]) });
 }
 
-export function takeCancel(state: Linked, { id }: CancelMessage, turn: Turn): Linked {
+export function takeCancel(state: Linked, { id }: CancelMessage, context: StepContext): Linked {
   if (!state.phase.link.runs.has(id)) return state;
-  turn.actions.push({ kind: "cancel", connection: state.connection, id });
+  context.actions.push({ kind: "cancel", connection: state.connection, id });
   return withoutRun(state, id);
 }
 
 export function takeAnswered(
   state: Linked,
   { id, items, end }: Extract<PeerEvent, { readonly kind: "answered" }>,
-  turn: Turn,
+  context: StepContext,
 ): Linked {
   if (!state.phase.link.runs.has(id)) return state;
   const piece: AnswerMessage = { t: "answer", id, items };
-  turn.actions.push({ kind: "send", message: end === undefined ? piece : { ...piece, end } });
+  context.actions.push({ kind: "send", message: end === undefined ? piece : { ...piece, end } });
   return end === undefined ? state : withoutRun(state, id);
 }
 
@@ -59,8 +59,8 @@ function withoutRun(state: Linked, id: number): Linked {
 }
 
 /** Cancels all runs when the connection ends, because they can no longer be answered. */
-export function cancelRuns(state: PeerState, turn: Turn): void {
+export function cancelRuns(state: PeerState, context: StepContext): void {
   if (!isLinked(state)) return;
   const { connection } = state;
-  for (const id of state.phase.link.runs) turn.actions.push({ kind: "cancel", connection, id });
+  for (const id of state.phase.link.runs) context.actions.push({ kind: "cancel", connection, id });
 }

@@ -32,7 +32,7 @@ import {
   type Link,
   type Linked,
   type PeerState,
-  type Turn,
+  type StepContext,
   withLink,
 } from "./session-state.ts";
 
@@ -53,11 +53,11 @@ export function unsent(subscriptions: PeerState["subscriptions"]): PeerState["su
 export function subscribeAll(
   state: Linked,
   cursors: ReadonlyMap<string, SyncCursor>,
-  turn: Turn,
+  context: StepContext,
 ): Linked {
   let next = state;
   for (const following of state.subscriptions.values()) {
-    next = sendSubscribe(next, following, cursors.get(following.key), turn);
+    next = sendSubscribe(next, following, cursors.get(following.key), context);
   }
   return next;
 }
@@ -66,29 +66,29 @@ export function sendSubscribe(
   state: Linked,
   { key, query, args }: Following,
   cursor: SyncCursor | undefined,
-  turn: Turn,
+  context: StepContext,
 ): Linked {
   const { nextId: id, ids } = state.phase.link;
   const place = cursor === undefined ? {} : { cursor };
-  turn.actions.push({ kind: "send", message: { t: "subscribe", id, query, args, ...place } });
+  context.actions.push({ kind: "send", message: { t: "subscribe", id, query, args, ...place } });
   const next = withLink(state, { nextId: id + 1, ids: new Map(ids).set(id, key) });
   return withFollowing(next, { key, query, args, id, isLive: false });
 }
 
 /** Ends a subscription on the connection. The caller ends it in the store. */
-export function endSubscription(state: Linked, key: string, turn: Turn): Linked {
+export function endSubscription(state: Linked, key: string, context: StepContext): Linked {
   const following = state.subscriptions.get(key);
   if (following?.id === undefined) return state;
   if (following.refusal === undefined) {
-    turn.actions.push({ kind: "send", message: { t: "unsubscribe", id: following.id } });
+    context.actions.push({ kind: "send", message: { t: "unsubscribe", id: following.id } });
   }
   const ids = new Map(state.phase.link.ids);
   ids.delete(following.id);
   const ended = endedWith(state.phase.link, following);
   const entries = gatheredFor(state, key);
-  const left = leaveFilter(withLink(state, { ids, ended }), { ...following, isLive: false }, turn);
+  const left = leaveFilter(withLink(state, { ids, ended }), { ...following, isLive: false }, context);
   const { filter } = following;
-  return filter === undefined ? left : takeUnfiltered(left, { filter, entries }, 0, turn);
+  return filter === undefined ? left : takeUnfiltered(left, { filter, entries }, 0, context);
 }
 
 /** Entries for a subscription, of a transaction that has not ended yet. */
@@ -102,21 +102,21 @@ function takeUnfiltered(
   state: Linked,
   { filter, entries }: Pick<Documents, "filter" | "entries">,
   bytes: number,
-  turn: Turn,
+  context: StepContext,
 ): Linked {
   const stream = state.phase.link.ended.filters.get(byteString(filter));
   if (stream === undefined || entries.length === 0) return state;
   const { collection } = stream;
   const notices = entries.map((entry) => [collection, entry] as const);
-  return pushApply(state, { parts: [], outcomes: [], notices }, bytes, turn);
+  return pushApply(state, { parts: [], outcomes: [], notices }, bytes, context);
 }
 
 /** Removes a subscription from its filter, and discards what was gathered for it. */
-function leaveFilter(state: Linked, following: Following, turn: Turn): Linked {
+function leaveFilter(state: Linked, following: Following, context: StepContext): Linked {
   const { key, filter } = following;
   if (filter === undefined) return state;
   const { connection } = state;
-  if (following.isLive) turn.actions.push({ kind: "behind", connection, subscriptions: [key] });
+  if (following.isLive) context.actions.push({ kind: "behind", connection, subscriptions: [key] });
   const { filters, gathered } = state.phase.link;
   const name = byteString(filter);
   const others = (filters.get(name) ?? []).filter((other) => other !== key);
@@ -154,16 +154,16 @@ function followersOf(state: Linked, filter: Uint8Array): Following[] {
 }
 
 /** Starts a stream, or starts it again: when rights change, under another filter (S20). */
-export function takeSubscribed(state: Linked, message: Subscribed, turn: Turn): Linked {
+export function takeSubscribed(state: Linked, message: Subscribed, context: StepContext): Linked {
   const following = followingOf(state, message.id);
   if (following === undefined) {
     return withLink(state, { ended: begunLate(state.phase.link.ended, message) });
   }
-  const left = leaveFilter(state, following, turn);
+  const left = leaveFilter(state, following, context);
   const { connection } = state;
   const { key: subscription } = following;
   const { mode, filter, collection } = message;
-  if (mode !== "resume") turn.actions.push({ kind: "begin", connection, subscription, mode });
+  if (mode !== "resume") context.actions.push({ kind: "begin", connection, subscription, mode });
   const { filters } = left.phase.link;
   const name = byteString(filter);
   const keys = [...(filters.get(name) ?? []), following.key];
@@ -171,32 +171,32 @@ export function takeSubscribed(state: Linked, message: Subscribed, turn: Turn): 
   return withFollowing(next, { ...following, filter, collection, isLive: false });
 }
 
-export function takeUnsubscribed(state: Linked, message: Unsubscribed, turn: Turn): Linked {
+export function takeUnsubscribed(state: Linked, message: Unsubscribed, context: StepContext): Linked {
   const following = followingOf(state, message.id);
   if (following === undefined) return state;
   const { key, query, args, id } = following;
   const { code } = message;
   const report = { kind: "unsubscribed", key, code, message: message.message } as const;
-  turn.actions.push({ kind: "report", event: report });
+  context.actions.push({ kind: "report", event: report });
   const named = id === undefined ? {} : { id };
   const refused = { key, query, args, ...named, isLive: false, refusal: code };
-  const left = leaveFilter(state, following, turn);
+  const left = leaveFilter(state, following, context);
   if (code === "permission.denied") {
-    turn.actions.push({ kind: "deny", connection: state.connection, subscription: key });
+    context.actions.push({ kind: "deny", connection: state.connection, subscription: key });
   }
   return withFollowing(left, refused);
 }
 
 /** Subscribes again to what was denied, because the new rights may permit it. */
-export function takeRights(state: Linked, { rights, expires }: Rights, turn: Turn): Linked {
+export function takeRights(state: Linked, { rights, expires }: Rights, context: StepContext): Linked {
   const { connection } = state;
   const { offsetMs } = state.phase.link;
-  turn.actions.push({ kind: "rights", connection, rights });
-  const renewed = renewal(expires, turn.now.wall + offsetMs, turn.now.elapsed);
+  context.actions.push({ kind: "rights", connection, rights });
+  const renewed = renewal(expires, context.now.wall + offsetMs, context.now.elapsed);
   let next = withLink(state, { ...renewed, isJudged: true });
   for (const following of state.subscriptions.values()) {
     if (following.refusal !== "permission.denied") continue;
-    next = sendSubscribe(endSubscription(next, following.key, turn), following, undefined, turn);
+    next = sendSubscribe(endSubscription(next, following.key, context), following, undefined, context);
   }
   return next;
 }
@@ -225,9 +225,9 @@ export function renewal(
 }
 
 /** A renewal failed: retries while the old token is valid (S66). */
-export function takeUnrenewed(state: Linked, turn: Turn): Linked {
+export function takeUnrenewed(state: Linked, context: StepContext): Linked {
   const { renewAt, expiresAt = 0 } = state.phase.link;
-  const { elapsed } = turn.now;
+  const { elapsed } = context.now;
   const left = expiresAt - elapsed;
   if (renewAt !== undefined || left < RENEWAL_LEFT_MS) return state;
   return withLink(state, { renewAt: elapsed + Math.min(RENEWAL_AGAIN_MS, left / 2) });
@@ -238,23 +238,23 @@ export function takeDocuments(
   state: Linked,
   message: Documents,
   bytes: number,
-  turn: Turn,
+  context: StepContext,
 ): Linked | undefined {
   const { filter, entries, range, committed } = message;
   const followers = followersOf(state, filter);
   const isLive = followers.some((following) => following.isLive);
   let next = state;
   if (followers.length === 0) {
-    next = takeUnfiltered(state, message, bytes, turn);
+    next = takeUnfiltered(state, message, bytes, context);
   } else if (isLive && range === undefined) {
     next = gather(state, message, followers, bytes);
     if (next.phase.link.gathered.bytes > GATHERED_BYTES_MAX) return undefined;
   } else {
     const piece = range === undefined ? { entries } : { entries, range, ...fillOf(message, range) };
     const parts = unready(followers).map(({ key }) => ({ subscription: key, ...piece }));
-    next = pushApply(state, { parts, outcomes: [] }, bytes, turn);
+    next = pushApply(state, { parts, outcomes: [] }, bytes, context);
   }
-  return committed === undefined ? next : commit(next, committed, [], turn);
+  return committed === undefined ? next : commit(next, committed, [], context);
 }
 
 /** The position of a fill after one of its pieces (S57). */
@@ -286,8 +286,8 @@ function unready(followers: readonly Following[]): readonly Following[] {
   return filled.length === 0 ? followers : filled;
 }
 
-function pushApply(state: Linked, batch: ConfirmedBatch, bytes: number, turn: Turn): Linked {
-  turn.actions.push({ kind: "apply", connection: state.connection, batch, bytes });
+function pushApply(state: Linked, batch: ConfirmedBatch, bytes: number, context: StepContext): Linked {
+  context.actions.push({ kind: "apply", connection: state.connection, batch, bytes });
   const { taken } = state.phase.link;
   return withLink(state, { taken: { ...taken, waiting: taken.waiting + 1 } });
 }
@@ -307,17 +307,17 @@ function firstOf(completed: ConfirmedBatch["completed"] = []): number {
   return completed.length === 0 ? 0 : Math.min(...completed.map(({ txn }) => txn));
 }
 
-export function takeCommitted(state: Linked, message: CommittedMessage, turn: Turn): Linked {
-  return commit(takeOutcomes(state, message.outcomes), message.txn, message.outcomes, turn);
+export function takeCommitted(state: Linked, message: CommittedMessage, context: StepContext): Linked {
+  return commit(takeOutcomes(state, message.outcomes), message.txn, message.outcomes, context);
 }
 
 /** The transaction has ended: everything gathered becomes one batch. */
-function commit(state: Linked, txn: number, outcomes: readonly Outcome[], turn: Turn): Linked {
+function commit(state: Linked, txn: number, outcomes: readonly Outcome[], context: StepContext): Linked {
   const { gathered } = state.phase.link;
   let next = state;
   if (gathered.parts.length > 0 || outcomes.length > 0 || hasLive(state)) {
     const batch = { parts: gathered.parts.map(partOf), outcomes, committed: txn };
-    next = pushApply(state, batch, gathered.bytes, turn);
+    next = pushApply(state, batch, gathered.bytes, context);
   }
   return withLink(next, { gathered: NOTHING_GATHERED, committed: txn, isJudged: false });
 }
@@ -332,11 +332,11 @@ function hasLive(state: PeerState): boolean {
 }
 
 /** A ping of the server: cursors advance (S5), and live subscriptions are still live (S71). */
-export function reach(state: Linked, txn: number, turn: Turn): Linked {
+export function reach(state: Linked, txn: number, context: StepContext): Linked {
   const { committed, isJudged } = state.phase.link;
   if ((txn <= committed && !isJudged) || !hasLive(state)) return state;
   const reached = Math.max(txn, committed);
-  const next = pushApply(state, { parts: [], outcomes: [], committed: reached }, 0, turn);
+  const next = pushApply(state, { parts: [], outcomes: [], committed: reached }, 0, context);
   return withLink(next, { committed: reached, isJudged: false });
 }
 
@@ -344,35 +344,35 @@ export function reach(state: Linked, txn: number, turn: Turn): Linked {
  * Answers how far the store is (S43): up to the transaction of the ping if all that arrived is
  * applied, and not merely received.
  */
-export function answerPing(state: Linked, ping: Ping, turn: Turn): Linked {
+export function answerPing(state: Linked, ping: Ping, context: StepContext): Linked {
   const { taken } = state.phase.link;
   const txn = taken.waiting === 0 ? Math.max(taken.txn, ping.txn ?? 0) : taken.txn;
-  const now = Math.round(turn.now.wall);
+  const now = Math.round(context.now.wall);
   const reached = txn === 0 ? {} : { txn };
-  turn.actions.push({ kind: "pong", ping: ping.now, now, ...reached });
+  context.actions.push({ kind: "pong", ping: ping.now, now, ...reached });
   return withLink(state, { taken: { ...taken, txn } });
 }
 
-export function takeComplete(state: Linked, { filter, txn }: Complete, turn: Turn): Linked {
+export function takeComplete(state: Linked, { filter, txn }: Complete, context: StepContext): Linked {
   const followers = followersOf(state, filter);
   if (followers.length === 0) return state;
   const name = byteString(filter);
   const { gathered } = state.phase.link;
   const parts = gathered.parts.filter((part) => part.filter === name).map(partOf);
   const completed = followers.map(({ key }) => ({ subscription: key, filter, txn }));
-  const given = pushApply(state, { parts, outcomes: [], completed }, 0, turn);
+  const given = pushApply(state, { parts, outcomes: [], completed }, 0, context);
   let next = withLink(given, { gathered: without(gathered, (part) => part.filter === name) });
   for (const following of followers) next = withFollowing(next, { ...following, isLive: true });
   return next;
 }
 
 /** These filters are no longer live: discards what was gathered, because it comes again (S22). */
-export function takeBehind(state: Linked, { filters }: Behind, turn: Turn): Linked {
+export function takeBehind(state: Linked, { filters }: Behind, context: StepContext): Linked {
   const names = new Set(filters.map(byteString));
   const followers = filters.flatMap((filter) => followersOf(state, filter));
   if (followers.length === 0) return state;
   const subscriptions = followers.map(({ key }) => key);
-  turn.actions.push({ kind: "behind", connection: state.connection, subscriptions });
+  context.actions.push({ kind: "behind", connection: state.connection, subscriptions });
   const { gathered } = state.phase.link;
   let next = withLink(state, { gathered: without(gathered, ({ filter }) => names.has(filter)) });
   for (const following of followers) next = withFollowing(next, { ...following, isLive: false });
@@ -380,13 +380,13 @@ export function takeBehind(state: Linked, { filters }: Behind, turn: Turn): Link
 }
 
 /** Each comparison is answered, whether it is followed or not: the server counts answers (S70). */
-export function takeVersions(state: Linked, message: Versions, bytes: number, turn: Turn): void {
+export function takeVersions(state: Linked, message: Versions, bytes: number, context: StepContext): void {
   const { filter, range } = message;
   const followers = followersOf(state, filter);
-  if (followers.length === 0) return sendWant(filter, [], range.through === undefined, turn);
+  if (followers.length === 0) return sendWant(filter, [], range.through === undefined, context);
   const subscriptions = unready(followers).map(({ key }) => key);
   const { connection } = state;
-  turn.actions.push({ kind: "compare", connection, subscriptions, versions: message, bytes });
+  context.actions.push({ kind: "compare", connection, subscriptions, versions: message, bytes });
 }
 
 /** Requests what a comparison has shown to be missing, if a subscription still has the filter. */
@@ -397,26 +397,26 @@ export function sendCompared(
     readonly ids: readonly Value[];
     readonly isLast: boolean;
   },
-  turn: Turn,
+  context: StepContext,
 ): void {
   const { filter, ids, isLast } = compared;
-  sendWant(filter, link.filters.has(byteString(filter)) ? ids : [], isLast, turn);
+  sendWant(filter, link.filters.has(byteString(filter)) ? ids : [], isLast, context);
 }
 
-function sendWant(filter: Uint8Array, ids: readonly Value[], isLast: boolean, turn: Turn): void {
+function sendWant(filter: Uint8Array, ids: readonly Value[], isLast: boolean, context: StepContext): void {
   if (ids.length === 0 && !isLast) return;
   const last = isLast ? { isLast } : {};
-  turn.actions.push({ kind: "send", message: { t: "want", filter, ids, ...last } });
+  context.actions.push({ kind: "send", message: { t: "want", filter, ids, ...last } });
 }
 
 /** Requests whole documents where a delta did not fit (S18). */
 export function sendWants(
   state: Linked,
   wants: readonly { readonly subscription: string; readonly ids: readonly Value[] }[],
-  turn: Turn,
+  context: StepContext,
 ): void {
   for (const { subscription, ids } of wants) {
     const filter = state.subscriptions.get(subscription)?.filter;
-    if (filter !== undefined) sendWant(filter, ids, false, turn);
+    if (filter !== undefined) sendWant(filter, ids, false, context);
   }
 }

@@ -9,7 +9,7 @@
 import type { Forked, Outcome, Site, SiteMessage } from "@bigpeer/protocol";
 import { stillAwaited } from "./ended-streams.ts";
 import type { SealedUpload } from "./peer-layers.ts";
-import { type Linked, type Turn, type Uploads, withLink } from "./session-state.ts";
+import { type Linked, type StepContext, type Uploads, withLink } from "./session-state.ts";
 
 /** Uploads without an outcome, at most (S32). */
 export const UPLOADS_IN_FLIGHT_MAX = 64;
@@ -31,35 +31,35 @@ function withUploads(state: Linked, change: Partial<Uploads>): Linked {
 }
 
 /** Sends the uploads that fit into the window, and asks the store for more. */
-export function pump(state: Linked, turn: Turn): Linked {
+export function pump(state: Linked, context: StepContext): Linked {
   if (state.phase.name !== "open") return state;
   const { window, offsetMs, uploads } = state.phase.link;
   if (uploads.wait !== "nothing") return state;
   const room = window - uploads.inFlight.length;
-  const next = sendReady(uploads, room, turn);
+  const next = sendReady(uploads, room, context);
   if (next.wait !== "nothing" || next.ready.length > 0) return withUploads(state, next);
   const max = window - next.inFlight.length;
   // With a long backlog, half a window at a time: the store makes each batch durable.
   if (!next.mayHaveMore || max * 2 < window) return withUploads(state, next);
   const { connection } = state;
-  turn.actions.push({ kind: "seal", connection, offsetMs, max, sent: next.sent });
+  context.actions.push({ kind: "seal", connection, offsetMs, max, sent: next.sent });
   return withUploads(state, { ...next, wait: "sealing", mayHaveMore: false });
 }
 
-function sendReady(uploads: Uploads, room: number, turn: Turn): Uploads {
+function sendReady(uploads: Uploads, room: number, context: StepContext): Uploads {
   const count = Math.max(0, Math.min(room, ownRun(uploads)));
   const going = uploads.ready.slice(0, count);
   const ready = uploads.ready.slice(count);
   const sent = going.length === 0 ? uploads.sent : new Map(uploads.sent);
   for (const { site, number, digest, steps } of going) {
-    turn.actions.push({ kind: "send", message: { t: "upload", number, digest, steps } });
+    context.actions.push({ kind: "send", message: { t: "upload", number, digest, steps } });
     if (sent instanceof Map) sent.set(site, number);
   }
   const inFlight = [...uploads.inFlight, ...going.map(({ site, number }) => ({ site, number }))];
   const next = { ...uploads, ready, sent, inFlight };
   const [first] = ready;
   if (first === undefined || inFlight.length > 0 || ownRun(next) > 0) return next;
-  turn.actions.push({ kind: "send", message: { t: "site", site: first.site } });
+  context.actions.push({ kind: "send", message: { t: "site", site: first.site } });
   return { ...next, wait: "site", asked: first.site };
 }
 
@@ -78,32 +78,32 @@ function ownRun({ ready, site, sent }: Uploads): number {
   return count;
 }
 
-export function takePending(state: Linked, turn: Turn): Linked {
-  return pump(withUploads(state, { mayHaveMore: true }), turn);
+export function takePending(state: Linked, context: StepContext): Linked {
+  return pump(withUploads(state, { mayHaveMore: true }), context);
 }
 
 /** The uploads that the store found. They are void if a fork has begun since. */
 export function takeSealed(
   state: Linked,
   { uploads, isAll }: { readonly uploads: readonly SealedUpload[]; readonly isAll: boolean },
-  turn: Turn,
+  context: StepContext,
 ): Linked {
   const { wait, mayHaveMore } = state.phase.link.uploads;
   if (wait !== "sealing") return state;
   const next = { wait: "nothing", ready: uploads, mayHaveMore: mayHaveMore || !isAll } as const;
-  return pump(withUploads(state, next), turn);
+  return pump(withUploads(state, next), context);
 }
 
-export function takeReoffered(state: Linked, ask: Site | undefined, turn: Turn): Linked {
+export function takeReoffered(state: Linked, ask: Site | undefined, context: StepContext): Linked {
   if (state.phase.link.uploads.wait !== "reoffering") return state;
-  if (ask === undefined) return pump(withUploads(state, { wait: "nothing" }), turn);
-  turn.actions.push({ kind: "send", message: { t: "site", site: ask } });
+  if (ask === undefined) return pump(withUploads(state, { wait: "nothing" }), context);
+  context.actions.push({ kind: "send", message: { t: "site", site: ask } });
   return withUploads(state, { wait: "site", asked: ask });
 }
 
-export function takeForkDone(state: Linked, turn: Turn): Linked {
+export function takeForkDone(state: Linked, context: StepContext): Linked {
   if (state.phase.link.uploads.wait !== "forking") return state;
-  return pump(withUploads(state, { wait: "nothing", ready: [], mayHaveMore: true }), turn);
+  return pump(withUploads(state, { wait: "nothing", ready: [], mayHaveMore: true }), context);
 }
 
 export function takeOutcomes(state: Linked, outcomes: readonly Outcome[]): Linked {
@@ -117,11 +117,11 @@ export function takeOutcomes(state: Linked, outcomes: readonly Outcome[]): Linke
 }
 
 /** Ignored for an upload that is not in flight: one `forked` answers all later uploads. */
-export function takeForked(state: Linked, { site, number }: Forked, turn: Turn): Linked {
+export function takeForked(state: Linked, { site, number }: Forked, context: StepContext): Linked {
   const { inFlight } = state.phase.link.uploads;
   const isOurs = inFlight.some((upload) => upload.site === site && upload.number === number);
   if (!isOurs) return state;
-  turn.actions.push({ kind: "fork", connection: state.connection, site, number });
+  context.actions.push({ kind: "fork", connection: state.connection, site, number });
   const left = inFlight.filter((upload) => upload.site !== site || upload.number < number);
   const ended = stillAwaited(state.phase.link.ended, left);
   return withLink(withUploads(state, { wait: "forking", ready: [], inFlight: left }), { ended });
@@ -131,13 +131,13 @@ export function takeForked(state: Linked, { site, number }: Forked, turn: Turn):
 export function takeSite(
   state: Linked,
   { site, known }: SiteMessage,
-  turn: Turn,
+  context: StepContext,
 ): Linked | undefined {
   const { wait, asked, ...uploads } = state.phase.link.uploads;
   if (wait !== "site" || site !== asked) return undefined;
   // All uploads of the site have outcomes, so the next one may have any number.
   const sent = new Map(uploads.sent);
   sent.delete(site);
-  turn.actions.push({ kind: "reoffer", connection: state.connection, site, known: known ?? 0 });
+  context.actions.push({ kind: "reoffer", connection: state.connection, site, known: known ?? 0 });
   return withUploads(state, { wait: "reoffering", site, sent, ready: [], mayHaveMore: true });
 }

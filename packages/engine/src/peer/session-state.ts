@@ -354,7 +354,7 @@ export interface PeerStep {
 }
 
 /** Context of one step: its time, and the actions collected so far. */
-export interface Turn {
+export interface StepContext {
   readonly now: PeerMoment;
   readonly actions: PeerAction[];
 }

@@ -4,7 +4,7 @@
  */
 
 import { unreachable } from "@bigpeer/protocol";
-import type { Link, PeerState, Phase, Turn } from "./session-state.ts";
+import type { Link, PeerState, Phase, StepContext } from "./session-state.ts";
 
 /** Silence after which the peer sends a ping, and after which it ends the connection (S5). */
 const PING_AFTER_MS = 30_000;
@@ -15,17 +15,17 @@ export function pingAt({ heardAt, pingedAt }: Pick<Link, "heardAt" | "pingedAt">
 }
 
 /** Requests a tick if one is due before the requested one; cancels that one if none is due. */
-export function schedule(state: PeerState, turn: Turn): PeerState {
+export function schedule(state: PeerState, context: StepContext): PeerState {
   const due = dueAt(state.phase);
-  if (due === undefined) return sleep(state, turn);
+  if (due === undefined) return sleep(state, context);
   if (state.wakeAt !== undefined && state.wakeAt <= due) return state;
-  turn.actions.push({ kind: "wakeAt", elapsed: due });
+  context.actions.push({ kind: "wakeAt", elapsed: due });
   return { ...state, wakeAt: due };
 }
 
-function sleep(state: PeerState, turn: Turn): PeerState {
+function sleep(state: PeerState, context: StepContext): PeerState {
   if (state.wakeAt === undefined) return state;
-  turn.actions.push({ kind: "sleep" });
+  context.actions.push({ kind: "sleep" });
   const { wakeAt: _, ...next } = state;
   return next;
 }

@@ -14,7 +14,7 @@ import {
   QuickChoices,
 } from "./run/early-choice.ts";
 import type { Execution } from "./run/execution.ts";
-import type { TurnTaking } from "./run/turns.ts";
+import type { SliceTaking } from "./run/time-slicer.ts";
 import type { Begin } from "./statement-transaction.ts";
 
 /** Submits a write that takes its selections from `choices`; undefined: it selects itself. */
@@ -31,10 +31,10 @@ export interface ChoosingWrite {
 
 export class ChosenWrites {
   readonly #store: Store;
-  readonly #turns: TurnTaking;
+  readonly #turns: SliceTaking;
   readonly #elapsed: () => number;
 
-  constructor(store: Store, turns: TurnTaking, elapsed: () => number) {
+  constructor(store: Store, turns: SliceTaking, elapsed: () => number) {
     this.#store = store;
     this.#turns = turns;
     this.#elapsed = elapsed;

@@ -8,7 +8,7 @@
 import { locatedSteps } from "./fault.ts";
 import type { Budget } from "./frame/budget.ts";
 import { finish, type Steps } from "./frame/steps.ts";
-import type { TurnTaking } from "./run/turns.ts";
+import type { SliceTaking } from "./run/time-slicer.ts";
 import {
   type FilterQuery,
   type PreparedFind,
@@ -40,14 +40,14 @@ export interface PrepareOptions {
 }
 
 export class PreparedTexts {
-  readonly #turns: TurnTaking;
+  readonly #turns: SliceTaking;
   readonly #elapsed: () => number;
   readonly #statements = new StatementCache<PreparedStatement>();
   readonly #finds = new StatementCache<PreparedFind>();
   readonly #targets = new StatementCache<PreparedTarget>();
 
   /** `elapsed` is a monotonic clock. */
-  constructor(turns: TurnTaking, elapsed: () => number) {
+  constructor(turns: SliceTaking, elapsed: () => number) {
     this.#turns = turns;
     this.#elapsed = elapsed;
   }

@@ -72,7 +72,7 @@ import { type Choosing, explainedChoosing } from "./run/choose.ts";
 import type { Choices } from "./run/early-choice.ts";
 import { type Execution, Warnings } from "./run/execution.ts";
 import { Lookout } from "./run/lookout.ts";
-import { budgeted, Turns, type TurnTaking } from "./run/turns.ts";
+import { budgeted, TimeSlicer, type SliceTaking } from "./run/time-slicer.ts";
 import type { FilterQuery, PreparedFind, PreparedTarget } from "./statement/find.ts";
 import type { PreparedStatement } from "./statement/prepare.ts";
 import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
@@ -96,7 +96,7 @@ export interface StatementRunnerOptions {
   /** Memory shared by all statements of the process; undefined if it is not limited. */
   readonly memory?: MemoryPool;
   /** The time slicer of all statements of the process; default is one of its own. */
-  readonly turns?: Turns;
+  readonly turns?: TimeSlicer;
   readonly facts?: SystemFacts;
   /** Default settings by name, unless a statement changes them. */
   readonly settings?: ValueObject;
@@ -120,7 +120,7 @@ export class StatementRunner {
   readonly #texts: PreparedTexts;
   readonly #memory: MemoryPool | undefined;
   readonly #elapsed: () => number;
-  readonly #turns: TurnTaking;
+  readonly #turns: SliceTaking;
   readonly #chosen: ChosenWrites;
   readonly settings: Settings;
   readonly requests: Requests;
@@ -133,7 +133,7 @@ export class StatementRunner {
     this.#limits = { timeMs: STATEMENT_MS_MAX, bytes: RESULT_BYTES_MAX, ...limits };
     this.#memory = memory;
     this.#elapsed = () => platform.elapsed();
-    const { turns = new Turns(() => platform.pause(), this.#elapsed) } = options;
+    const { turns = new TimeSlicer(() => platform.pause(), this.#elapsed) } = options;
     this.#turns = turns.of(appId);
     this.#texts = new PreparedTexts(this.#turns, this.#elapsed);
     this.#chosen = new ChosenWrites(store, this.#turns, this.#elapsed);

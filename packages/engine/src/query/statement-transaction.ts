@@ -23,7 +23,7 @@ import type { CollectionUse } from "./permission/collection-use.ts";
 import type { StatementRequest, StatementResult } from "./request.ts";
 import type { Choices } from "./run/early-choice.ts";
 import type { Execution } from "./run/execution.ts";
-import { budgeted } from "./run/turns.ts";
+import { budgeted } from "./run/time-slicer.ts";
 import type { StatementOutput, Work } from "./statement/work.ts";
 
 export type Begin = (view: View, transaction?: Transaction, choices?: Choices) => Execution;

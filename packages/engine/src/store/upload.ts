@@ -9,7 +9,7 @@
 
 import {
   canonicalBytes,
-  canonicalBytesInTurns,
+  canonicalBytesIncremental,
   checkUpload,
   compareBytes,
   documentId,
@@ -100,7 +100,7 @@ export function* uploadDigestInSteps(
   before: Uint8Array | undefined,
   steps: readonly UploadStep[],
 ): Steps<Uint8Array> {
-  const content = yield* canonicalBytesInTurns(steps as unknown as Value);
+  const content = yield* canonicalBytesIncremental(steps as unknown as Value);
   return chainedDigest(platform, before, content);
 }
 

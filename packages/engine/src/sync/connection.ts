@@ -6,7 +6,7 @@
  */
 
 import {
-  decodePeerMessageInTurns,
+  decodePeerMessageIncremental,
   encodeMessage,
   type PeerDescription,
   PeerError,
@@ -86,7 +86,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   }
 
   #read(bytes: Uint8Array): void {
-    const turns = decodePeerMessageInTurns(bytes);
+    const turns = decodePeerMessageIncremental(bytes);
     try {
       const { done, value } = turns.next();
       if (done === true) this.#take(this.#heard(value, bytes.length), bytes.length);

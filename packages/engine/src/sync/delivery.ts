@@ -5,7 +5,7 @@
  * nothing of the round: its streams are behind from their previous position (S22).
  */
 
-import { encodeMessage, encodeMessageInTurns, type Outcome } from "@bigpeer/protocol";
+import { encodeMessage, encodeMessageIncremental, type Outcome } from "@bigpeer/protocol";
 import type { Steps } from "../query/frame/steps.ts";
 import { exhaustion } from "./rate-limiter.ts";
 import { FrameSet } from "./frame.ts";
@@ -237,7 +237,7 @@ export class Delivery {
       const next = outcomes[i + 1];
       if (next !== undefined && bytes + next.bytes <= COMMITTED_BYTES) continue;
       this.#host.made.encoded++;
-      frames.push(yield* encodeMessageInTurns({ t: "committed", txn, outcomes: batch }));
+      frames.push(yield* encodeMessageIncremental({ t: "committed", txn, outcomes: batch }));
       batch = [];
       bytes = 0;
     }

@@ -23,7 +23,7 @@ import { LiveRuns } from "../query/live/live-run.ts";
 import { MatchIndex } from "../query/live/match-index.ts";
 import type { Authority } from "../query/permission/authority.ts";
 import { Judge } from "../query/permission/judge.ts";
-import { Turns } from "../query/run/turns.ts";
+import { TimeSlicer } from "../query/run/time-slicer.ts";
 import type { Store, StoreSnapshot } from "../store/store.ts";
 import { Scan } from "./back-fill.ts";
 import { WrittenStamps } from "./change-window.ts";
@@ -71,7 +71,7 @@ export class Streams {
     goOn: (session) => this.#goOn(session),
     closed: (session) => this.#closed(session),
   };
-  readonly #turns: Turns;
+  readonly #turns: TimeSlicer;
   readonly #budget: Budget;
   readonly #sessions = new Set<StreamingSession>();
   /** Sessions with streams or outcomes that wait until the peer reads. */
@@ -92,7 +92,7 @@ export class Streams {
     this.#platform = platform;
     this.#filters = new Filters(platform);
     const elapsed = (): number => platform.elapsed();
-    this.#turns = new Turns(() => platform.pause(), elapsed);
+    this.#turns = new TimeSlicer(() => platform.pause(), elapsed);
     this.#budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: Infinity });
     this.#host = {
       groups: new Groups(new MatchIndex<Group>(platform, appId)),

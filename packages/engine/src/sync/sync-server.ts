@@ -21,7 +21,7 @@ import { Budget } from "../query/frame/budget.ts";
 import type { Steps } from "../query/frame/steps.ts";
 import type { Authority } from "../query/permission/authority.ts";
 import { FULL_PERMISSIONS, permissionsValue } from "../query/permission/permissions.ts";
-import { Turns } from "../query/run/turns.ts";
+import { TimeSlicer } from "../query/run/time-slicer.ts";
 import type { ExplainSyncRequest } from "../query/system/system-collections.ts";
 import type { Store } from "../store/store.ts";
 import { Connection } from "./connection.ts";
@@ -126,7 +126,7 @@ export class SyncServer implements ConnectionHost {
   /** Digest for credentials that may read everything. */
   readonly #fullRights: Uint8Array;
   readonly #runs: RemoteRuns;
-  readonly #turns: Turns;
+  readonly #turns: TimeSlicer;
   readonly #budget: Budget;
   #refusals = 0;
   #lastSession = 0;
@@ -158,9 +158,9 @@ export class SyncServer implements ConnectionHost {
     });
     const elapsed = (): number => platform.elapsed();
     this.allowance = options.allowance ?? new UploadAllowance(elapsed);
-    this.#turns = new Turns(pause, elapsed);
+    this.#turns = new TimeSlicer(pause, elapsed);
     this.#budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: Infinity });
-    const runTurns = new Turns(pause, elapsed);
+    const runTurns = new TimeSlicer(pause, elapsed);
     this.#runs = new RemoteRuns({
       queueBytes: all.queueBytes,
       find: (session) => this.#sessions.get(session),

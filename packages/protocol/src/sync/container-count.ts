@@ -7,7 +7,7 @@
  * it in the messages that it writes.
  */
 
-import { DECODE_COST_MAX, decodeCost, decodeCostOfBytes, isThing, type TurnLimits } from "../cbor-turns.ts";
+import { DECODE_COST_MAX, decodeCost, decodeCostOfBytes, isThing, type DecodeLimits } from "../cbor-incremental.ts";
 
 /** Containers that every message may have. */
 const CONTAINERS_FREE = 65_536;
@@ -30,7 +30,7 @@ const LIST_LENGTH_MAX = 1_000_000;
 const FIELDS_MAX = 32_768;
 
 /** The limits of a message of this many bytes. */
-export function turnLimits(size: number, around: number): TurnLimits {
+export function decodeLimits(size: number, around: number): DecodeLimits {
   const things = containersMax(size);
   return { around, things, listLength: LIST_LENGTH_MAX, fields: FIELDS_MAX };
 }

@@ -25,7 +25,7 @@ export interface FieldCheck<T> {
   readonly name: string;
   read(input: Value | undefined): T;
   /** As read, with pauses; for input that may be large. */
-  readInTurns?(input: Value | undefined): Generator<void, T>;
+  readIncremental?(input: Value | undefined): Generator<void, T>;
 }
 
 /** Elements of a list between two pauses; fewer where they may be ids of a kilobyte. */
@@ -237,9 +237,9 @@ export function listOf<T>(
       }
       return elements;
     },
-    *readInTurns(input) {
+    *readIncremental(input) {
       if (!isArray(input)) return misfit("a list", input);
-      const isSimple = check.readInTurns === undefined;
+      const isSimple = check.readIncremental === undefined;
       const elements: T[] = [];
       try {
         for (const element of input) {
@@ -255,7 +255,7 @@ export function listOf<T>(
 }
 
 function* inTurns<T>(check: FieldCheck<T>, input: Value | undefined): Generator<void, T> {
-  return check.readInTurns === undefined ? check.read(input) : yield* check.readInTurns(input);
+  return check.readIncremental === undefined ? check.read(input) : yield* check.readIncremental(input);
 }
 
 /** As listOf; a longer list is refused without a look at its elements. */
@@ -266,7 +266,7 @@ export function listUpTo<T>(size: number, check: FieldCheck<T>): FieldCheck<read
     name,
     read: (input) =>
       isArray(input) && input.length > size ? misfit(name, input) : inner.read(input),
-    *readInTurns(input) {
+    *readIncremental(input) {
       if (isArray(input) && input.length > size) misfit(name, input);
       return yield* inTurns(inner, input);
     },
@@ -321,9 +321,9 @@ export function objectOf<T>(checks: ChecksOf<T>): FieldCheck<T> {
     name: `{ ${describeFields(fields).join("; ")} }`,
     read: (input) =>
       isObject(input) ? (readFields(input, fields, {}) as T) : misfit("an object", input),
-    *readInTurns(input) {
+    *readIncremental(input) {
       if (!isObject(input)) return misfit("an object", input);
-      return (yield* readFieldsInTurns(input, fields, {})) as T;
+      return (yield* readFieldsIncremental(input, fields, {})) as T;
     },
   };
 }
@@ -337,7 +337,7 @@ export function sameObjectOf<T>(checks: ChecksOf<T>): FieldCheck<T> {
       inner.read(input);
       return input as T;
     },
-    *readInTurns(input) {
+    *readIncremental(input) {
       yield* inTurns(inner, input);
       return input as T;
     },
@@ -371,7 +371,7 @@ export function readFields(
 }
 
 /** As readFields, with pauses. */
-export function* readFieldsInTurns(
+export function* readFieldsIncremental(
   input: ValueObject,
   fields: FieldChecks,
   target: MutableObject,

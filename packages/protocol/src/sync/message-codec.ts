@@ -5,17 +5,17 @@
 
 import { ByteReader } from "../bytes.ts";
 import { encodeCbor, readCbor } from "../cbor.ts";
-import { readCborInTurns, COST_PER_STEP, type TurnLimits } from "../cbor-turns.ts";
-import { encodeCborInTurns } from "../cbor-writing.ts";
+import { readCborIncremental, COST_PER_STEP, type DecodeLimits } from "../cbor-incremental.ts";
+import { encodeCborIncremental } from "../cbor-writing.ts";
 import { PeerError } from "../error.ts";
 import { getField, isObject, type Value, type ValueObject } from "../value.ts";
-import { hasTooManyContainers, takesMoreThan, turnLimits } from "./container-count.ts";
+import { hasTooManyContainers, takesMoreThan, decodeLimits } from "./container-count.ts";
 import {
   describeFields,
   type FieldChecks,
   Misfit,
   readFields,
-  readFieldsInTurns,
+  readFieldsIncremental,
 } from "./field-check.ts";
 import {
   type LinkMessage,
@@ -42,10 +42,10 @@ export function encodeMessage(message: PeerMessage | ServerMessage | LinkMessage
 }
 
 /** As encodeMessage, with pauses where it takes long. */
-export function encodeMessageInTurns(
+export function encodeMessageIncremental(
   message: PeerMessage | ServerMessage | LinkMessage,
 ): Generator<void, Uint8Array, void> {
-  return encodeCborInTurns(message as unknown as Value);
+  return encodeCborIncremental(message as unknown as Value);
 }
 
 /** Decodes a message of a small peer, on the server. */
@@ -59,10 +59,10 @@ export function decodePeerMessage(bytes: Uint8Array): PeerMessage {
 }
 
 /** As decodePeerMessage, with pauses where it takes long. */
-export function* decodePeerMessageInTurns(bytes: Uint8Array): Generator<void, PeerMessage> {
+export function* decodePeerMessageIncremental(bytes: Uint8Array): Generator<void, PeerMessage> {
   if (!takesMoreThan(COST_PER_STEP, bytes)) return decodePeerMessage(bytes);
-  const limits = turnLimits(bytes.length, LEVELS_AROUND);
-  return (yield* decodeInTurns(bytes, PEER_FIELDS, limits)) as unknown as PeerMessage;
+  const limits = decodeLimits(bytes.length, LEVELS_AROUND);
+  return (yield* decodeIncremental(bytes, PEER_FIELDS, limits)) as unknown as PeerMessage;
 }
 
 /** Decodes a message of the server, on a small peer. */
@@ -76,11 +76,11 @@ export function decodeLinkMessage(bytes: Uint8Array): LinkMessage {
 }
 
 /** As decodeLinkMessage, with pauses. A side that proved the secret has no bound on containers. */
-export function* decodeLinkMessageInTurns(bytes: Uint8Array): Generator<void, LinkMessage> {
+export function* decodeLinkMessageIncremental(bytes: Uint8Array): Generator<void, LinkMessage> {
   if (!takesMoreThan(COST_PER_STEP, bytes)) return decodeLinkMessage(bytes);
   const { length: most } = bytes;
   const limits = { around: LEVELS_AROUND, things: most, listLength: most, fields: most };
-  return (yield* decodeInTurns(bytes, LINK_FIELDS, limits)) as unknown as LinkMessage;
+  return (yield* decodeIncremental(bytes, LINK_FIELDS, limits)) as unknown as LinkMessage;
 }
 
 /** The shape of all messages, a line for each kind: the content of a protocol version. */
@@ -111,19 +111,19 @@ function decode(bytes: Uint8Array, kinds: Kinds): Value {
   }
 }
 
-function* decodeInTurns(
+function* decodeIncremental(
   bytes: Uint8Array,
   kinds: Kinds,
-  limits: TurnLimits,
+  limits: DecodeLimits,
 ): Generator<void, Value> {
   requireSize(bytes);
   const reader = readerOf(bytes);
-  const input = yield* readCborInTurns(reader, limits);
+  const input = yield* readCborIncremental(reader, limits);
   reader.end();
   yield;
   const { kind, fields, content } = kindOf(input, kinds, bytes.length);
   try {
-    return yield* readFieldsInTurns(content, fields, { t: kind });
+    return yield* readFieldsIncremental(content, fields, { t: kind });
   } catch (error) {
     throw malformed(error, kind);
   }

@@ -19,7 +19,7 @@ import {
 import {
   decodeLinkMessage,
   decodePeerMessage,
-  decodePeerMessageInTurns,
+  decodePeerMessageIncremental,
   decodeServerMessage,
   describeMessages,
   encodeMessage,
@@ -343,7 +343,7 @@ test("every kind of message is in the description with all its fields", () => {
 
 /** What comes of a message in turns, and after how many of them. */
 function decodeTurns(bytes: Uint8Array): { message: PeerMessage; turns: number } {
-  const decoding = decodePeerMessageInTurns(bytes);
+  const decoding = decodePeerMessageIncremental(bytes);
   for (let turns = 1; ; turns++) {
     const { done, value } = decoding.next();
     if (done === true) return { message: value, turns };

@@ -26,7 +26,7 @@ import {
   partialFolder,
   syncPath,
 } from "./attachment-files.ts";
-import { ContentTurns } from "./content-turns.ts";
+import { KeyedMutex } from "./keyed-mutex.ts";
 import { IncomingContents, type IncomingOutcome, type IncomingPiece } from "./incoming-contents.ts";
 
 export interface Attachment {
@@ -46,7 +46,7 @@ export class AttachmentFolder {
   readonly #folder: string;
   readonly #store: Store;
   readonly #sizeMax: number;
-  readonly #turns = new ContentTurns();
+  readonly #turns = new KeyedMutex();
   readonly #incoming: IncomingContents;
   readonly #uploads = new Set<Promise<unknown>>();
   /** Aborted when the folder is closed. */

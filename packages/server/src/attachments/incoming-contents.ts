@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { isFullError, makeFolder } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { CONTENT_MODE, isAttachmentId, syncPath } from "./attachment-files.ts";
-import { ContentTurns } from "./content-turns.ts";
+import { KeyedMutex } from "./keyed-mutex.ts";
 
 /** Piece of a content. */
 export interface IncomingPiece {
@@ -35,7 +35,7 @@ const PARTS_MAX = 64;
 export class IncomingContents {
   readonly #folder: string;
   readonly #sizeMax: number;
-  readonly #turns = new ContentTurns();
+  readonly #turns = new KeyedMutex();
 
   /** `sizeMax` is the maximum bytes of one content. */
   constructor(folder: string, sizeMax: number) {

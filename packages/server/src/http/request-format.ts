@@ -6,10 +6,10 @@ import type { IncomingHttpHeaders } from "node:http";
 import {
   type Charge,
   decodeCbor,
-  decodeCborInTurns,
+  decodeCborIncremental,
   PeerError,
-  parseJsonInTurns,
-  turnLimits,
+  parseJsonIncremental,
+  decodeLimits,
   type Value,
 } from "@bigpeer/protocol";
 import { BODY_FIELDS_MAX } from "../limits.ts";
@@ -60,7 +60,7 @@ const LEVELS_AROUND = 1;
 function* decodeJson(bytes: Uint8Array, charge: Charge): Generator<void, Value> {
   const text = yield* textOf(bytes);
   const limits = { around: LEVELS_AROUND, fields: BODY_FIELDS_MAX, isValue: true, charge };
-  return yield* parseJsonInTurns(text, limits);
+  return yield* parseJsonIncremental(text, limits);
 }
 
 /** Bytes that are decoded to text in one step. */
@@ -101,6 +101,6 @@ function* decodeCborBody(bytes: Uint8Array, charge: Charge): Generator<void, Val
     charge(BYTES_PER_BYTE * bytes.length);
     return decodeCbor(bytes);
   }
-  const limits = { ...turnLimits(bytes.length, LEVELS_AROUND), charge, isNoted: true };
-  return yield* decodeCborInTurns(bytes, limits);
+  const limits = { ...decodeLimits(bytes.length, LEVELS_AROUND), charge, isNoted: true };
+  return yield* decodeCborIncremental(bytes, limits);
 }

@@ -33,7 +33,7 @@ import type { MemoryPool } from "../frame/memory-pool.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { Authority } from "../permission/authority.ts";
 import { checkArguments, requireParameters } from "../plan/parameters.ts";
-import { Turns } from "../run/turns.ts";
+import { TimeSlicer } from "../run/time-slicer.ts";
 import { StatementCache } from "../statement/statement-cache.ts";
 import { dataKey, joinKeys } from "../value/compare.ts";
 import { changedDocuments, changeOf, type DocumentChange } from "./document-change.ts";
@@ -100,7 +100,7 @@ const PASSES_MAX = 8;
 export class LiveQueries {
   readonly #store: Store;
   readonly #elapsed: () => number;
-  readonly #turns: Turns;
+  readonly #turns: TimeSlicer;
   readonly #host: LiveHost;
   readonly #statements = new StatementCache<LiveStatement>();
   readonly #groups = new Map<string, Group>();
@@ -123,7 +123,7 @@ export class LiveQueries {
     } = limits;
     this.#store = store;
     this.#elapsed = () => platform.elapsed();
-    this.#turns = new Turns(() => platform.pause(), this.#elapsed);
+    this.#turns = new TimeSlicer(() => platform.pause(), this.#elapsed);
     this.#host = {
       runs: new LiveRuns({ platform, appId, timeMs, bytes, memory }),
       memory: new HeldMemory({ queryBytes, bytes: heldBytes }),

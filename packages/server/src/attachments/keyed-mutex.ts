@@ -3,7 +3,7 @@
  * uploaded again while it is deleted could end as a record without a file.
  */
 
-export class ContentTurns {
+export class KeyedMutex {
   /** End of the last work requested for each content. */
   readonly #last = new Map<string, Promise<void>>();
 

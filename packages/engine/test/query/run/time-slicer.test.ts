@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { Budget } from "../../../src/query/frame/budget.ts";
 import type { Steps } from "../../../src/query/frame/steps.ts";
-import { Turns } from "../../../src/query/run/turns.ts";
+import { TimeSlicer } from "../../../src/query/run/time-slicer.ts";
 
 test("those that wait go one after the other in the order in which they came, each after a pause", async () => {
   const events: string[] = [];
@@ -12,7 +12,7 @@ test("those that wait go one after the other in the order in which they came, ea
     await Promise.resolve();
     events.push("pause");
   };
-  const turns = new Turns(pause, () => 0);
+  const turns = new TimeSlicer(pause, () => 0);
   const read = async (name: string, slices: number): Promise<void> => {
     for (let i = 1; i <= slices; i++) {
       await turns.wait();
@@ -38,7 +38,7 @@ test("those that wait go one after the other in the order in which they came, ea
 
 test("owners take turns: one with many reads gets no more than one with a single read", async () => {
   const events: string[] = [];
-  const turns = new Turns(
+  const turns = new TimeSlicer(
     () => Promise.resolve(),
     () => 0,
   );
@@ -57,7 +57,7 @@ test("owners take turns: one with many reads gets no more than one with a single
 /** A clock that the work moves on. */
 function bench(): {
   readonly clock: { now: number };
-  readonly turns: Turns;
+  readonly turns: TimeSlicer;
   readonly budget: Budget;
   readonly held: { closed: number; close(): void };
 } {
@@ -75,7 +75,7 @@ function bench(): {
     },
   };
   const budget = new Budget({ elapsed, timeMsMax: 1_000_000, bytesMax: 1000 });
-  return { clock, turns: new Turns(pause, elapsed), budget, held };
+  return { clock, turns: new TimeSlicer(pause, elapsed), budget, held };
 }
 
 test("what is done within a slice is given at once, and what was held for it is closed", () => {
@@ -149,7 +149,7 @@ test("all that begin between two pauses have one slice together; the others wait
 
 /** Pauses that end when the test says so, and a clock that work moves on. */
 function paused(rowMs = 75): {
-  turns: Turns;
+  turns: TimeSlicer;
   budget: Budget;
   row: (name: string) => Steps<string>;
   turn: (between?: () => void) => Promise<string[]>;
@@ -182,7 +182,7 @@ function paused(rowMs = 75): {
     return before;
   };
   const budget = new Budget({ elapsed, timeMsMax: 1_000_000, bytesMax: 1000 });
-  return { turns: new Turns(pause, elapsed), budget, row, turn, doneNow: () => done };
+  return { turns: new TimeSlicer(pause, elapsed), budget, row, turn, doneNow: () => done };
 }
 
 test("a long row that begins and one that goes on are not of one turn", async () => {
@@ -260,7 +260,7 @@ test("[H5] owners of all stores take turns with each other, one slice between tw
     await Promise.resolve();
     events.push("pause");
   };
-  const turns = new Turns(pause, () => 0);
+  const turns = new TimeSlicer(pause, () => 0);
   const read = async (store: string, slices: number): Promise<void> => {
     const ofStore = turns.of(store);
     for (let i = 0; i < slices; i++) {

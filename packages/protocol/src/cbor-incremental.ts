@@ -45,7 +45,7 @@ const TEXT_PIECE: number = 64 * 1024;
 /** Bytes of text and binary that cost as much as one small integer. */
 const BYTES_PER_EFFORT = 16;
 
-export interface TurnLimits {
+export interface DecodeLimits {
   /** Nesting levels around values. */
   readonly around: number;
   /** Maximum number of lists, objects and binary values. */
@@ -61,7 +61,7 @@ export interface TurnLimits {
 
 interface Work {
   readonly reader: ByteReader;
-  readonly limits: TurnLimits;
+  readonly limits: DecodeLimits;
   readonly size: DecodedSize;
   /** Remaining cost until the next pause. */
   effort: number;
@@ -71,7 +71,7 @@ interface Work {
   things: number;
 }
 
-type Turns<T> = Generator<void, T>;
+type Incremental<T> = Generator<void, T>;
 
 /** The decode cost of the item with this first byte, without its content. */
 export function decodeCost(head: number): number {
@@ -90,17 +90,17 @@ export function isThing(head: number): boolean {
 }
 
 /** Decodes all bytes as one value, as decodeCbor. */
-export function* decodeCborInTurns(bytes: Uint8Array, limits: TurnLimits): Turns<Value> {
+export function* decodeCborIncremental(bytes: Uint8Array, limits: DecodeLimits): Incremental<Value> {
   // A host's own kind of bytes may return views where we rely on copies.
   const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
   const reader = new ByteReader(plain, "cbor.malformed");
-  const value = yield* readCborInTurns(reader, limits);
+  const value = yield* readCborIncremental(reader, limits);
   reader.end();
   return value;
 }
 
 /** Reads one value, as readCbor. */
-export function* readCborInTurns(reader: ByteReader, limits: TurnLimits): Turns<Value> {
+export function* readCborIncremental(reader: ByteReader, limits: DecodeLimits): Incremental<Value> {
   const size = new DecodedSize(limits.charge);
   const { things } = limits;
   const work: Work = { reader, limits, size, effort: COST_PER_STEP, isFinite: true, things };
@@ -110,7 +110,7 @@ export function* readCborInTurns(reader: ByteReader, limits: TurnLimits): Turns<
   return value;
 }
 
-function* readAny(work: Work, depth: number): Turns<Value | undefined> {
+function* readAny(work: Work, depth: number): Incremental<Value | undefined> {
   const { reader } = work;
   if (isCompound(reader.peek())) return yield* readCompound(work, depth);
   return isLongText(reader) ? yield* readLongText(work) : readSimply(work);
@@ -160,13 +160,13 @@ function count(work: Work, head: number): void {
 }
 
 /** Pauses when the cost of this step is used up. */
-function* pauseIn(work: Work): Turns<void> {
+function* pauseIn(work: Work): Incremental<void> {
   if (work.effort > 0) return;
   yield;
   work.effort = COST_PER_STEP;
 }
 
-function* readCompound(work: Work, depth: number): Turns<Value | undefined> {
+function* readCompound(work: Work, depth: number): Incremental<Value | undefined> {
   const { reader } = work;
   const head = reader.byte();
   const major = head >> 5;
@@ -192,7 +192,7 @@ function* readCompound(work: Work, depth: number): Turns<Value | undefined> {
   }
 }
 
-function* readArray(work: Work, info: number, depth: number): Turns<Value[]> {
+function* readArray(work: Work, info: number, depth: number): Incremental<Value[]> {
   const { reader } = work;
   const { listLength } = work.limits;
   const array: Value[] = [];
@@ -210,7 +210,7 @@ function* readArray(work: Work, info: number, depth: number): Turns<Value[]> {
   return array;
 }
 
-function* readMap(work: Work, info: number, depth: number): Turns<ValueObject> {
+function* readMap(work: Work, info: number, depth: number): Incremental<ValueObject> {
   const { reader } = work;
   const { fields } = work.limits;
   const object: MutableObject = {};
@@ -233,7 +233,7 @@ function* readMap(work: Work, info: number, depth: number): Turns<ValueObject> {
   return object;
 }
 
-function* readKeyOf(work: Work): Turns<string> {
+function* readKeyOf(work: Work): Incremental<string> {
   const { reader } = work;
   const { offset } = reader;
   const head = reader.peek();
@@ -246,7 +246,7 @@ function* readKeyOf(work: Work): Turns<string> {
   return key;
 }
 
-function* readBytes(work: Work): Turns<Uint8Array> {
+function* readBytes(work: Work): Incremental<Uint8Array> {
   const { reader } = work;
   const writer = new ByteWriter();
   while (!isEnd(reader)) {
@@ -257,7 +257,7 @@ function* readBytes(work: Work): Turns<Uint8Array> {
   return writer.finish();
 }
 
-function* readText(work: Work): Turns<string> {
+function* readText(work: Work): Incremental<string> {
   const { reader } = work;
   const chunks: string[] = [];
   while (!isEnd(reader)) {
@@ -268,7 +268,7 @@ function* readText(work: Work): Turns<string> {
   return chunks.join("");
 }
 
-function* readLongText(work: Work): Turns<string> {
+function* readLongText(work: Work): Incremental<string> {
   const { reader } = work;
   const head = reader.byte();
   count(work, head);
@@ -286,7 +286,7 @@ function* readLongText(work: Work): Turns<string> {
   return pieces.join("");
 }
 
-function* chunkSize(work: Work, major: number): Turns<number> {
+function* chunkSize(work: Work, major: number): Incremental<number> {
   const { reader } = work;
   yield* pauseIn(work);
   const head = reader.byte();

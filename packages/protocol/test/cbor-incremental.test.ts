@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ByteReader } from "../src/bytes.ts";
 import { encodeCbor, readCbor } from "../src/cbor.ts";
-import { readCborInTurns, COST_PER_STEP } from "../src/cbor-turns.ts";
+import { readCborIncremental, COST_PER_STEP } from "../src/cbor-incremental.ts";
 import { PeerError } from "../src/error.ts";
 import { DEPTH_MAX, type Value } from "../src/value.ts";
 import { failureOf } from "./support/failure.ts";
@@ -26,7 +26,7 @@ function readTurns(
 ): { value: Value; turns: number } {
   const reader = readerOf(bytes);
   const { around = 0, things = MANY, listLength = MANY, fields = MANY } = limits;
-  const reading = readCborInTurns(reader, { around, things, listLength, fields });
+  const reading = readCborIncremental(reader, { around, things, listLength, fields });
   for (let turns = 1; ; turns++) {
     const { done, value } = reading.next();
     if (done !== true) continue;

@@ -43,14 +43,14 @@ const COUNTED_MS = 1;
 const FURTHER_MS_MAX: number = 3 * SLICE_MS;
 
 /** The part of the interface that reads use. */
-export type TurnTaking = Pick<Turns, "take" | "wait">;
+export type SliceTaking = Pick<TimeSlicer, "take" | "wait">;
 
 /** A resource that a read holds until it ends. */
 interface Held {
   close(): void;
 }
 
-export class Turns {
+export class TimeSlicer {
   readonly #pause: () => Promise<void>;
   readonly #elapsed: () => number;
   /** Waiting reads of each owner, in the order of the owners' turns. */
@@ -91,7 +91,7 @@ export class Turns {
   }
 
   /** The same slicer for one of several stores; each store has its own owners. */
-  of(store: string): TurnTaking {
+  of(store: string): SliceTaking {
     const nameOf = (owner = ""): string => `${store} ${owner}`;
     return {
       take: (steps, budget, held, owner) => this.take(steps, budget, held, nameOf(owner)),

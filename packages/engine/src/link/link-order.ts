@@ -9,19 +9,19 @@
 import type { Store } from "../store/store.ts";
 
 /** Links that are not over, by the history of their source. */
-const TURNS = new WeakMap<Store, Map<string, Set<LinkTurn>>>();
+const TURNS = new WeakMap<Store, Map<string, Set<LinkOrder>>>();
 
-export class LinkTurn {
+export class LinkOrder {
   readonly #source: string;
-  readonly #turns: Map<string, Set<LinkTurn>>;
+  readonly #turns: Map<string, Set<LinkOrder>>;
   /** Earlier links that are not over. */
-  readonly #before: Set<LinkTurn>;
+  readonly #before: Set<LinkOrder>;
   #waits: (() => void)[] = [];
 
   constructor(store: Store, source: string) {
-    const turns = TURNS.get(store) ?? new Map<string, Set<LinkTurn>>();
+    const turns = TURNS.get(store) ?? new Map<string, Set<LinkOrder>>();
     TURNS.set(store, turns);
-    const all = turns.get(source) ?? new Set<LinkTurn>();
+    const all = turns.get(source) ?? new Set<LinkOrder>();
     turns.set(source, all);
     this.#source = source;
     this.#turns = turns;

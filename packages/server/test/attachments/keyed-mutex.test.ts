@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ContentTurns } from "../../src/attachments/content-turns.ts";
+import { KeyedMutex } from "../../src/attachments/keyed-mutex.ts";
 
 /** Work that notes when it begins and ends, and ends when it is told to. */
 class Notes {
@@ -27,7 +27,7 @@ function settle(): Promise<void> {
 }
 
 test("turns of one content follow each other, those of others do not wait", async () => {
-  const turns = new ContentTurns();
+  const turns = new KeyedMutex();
   const notes = new Notes();
   const all = [
     turns.run(["a"], notes.work("first")),
@@ -53,7 +53,7 @@ test("turns of one content follow each other, those of others do not wait", asyn
 });
 
 test("a turn that fails is over like any other", async () => {
-  const turns = new ContentTurns();
+  const turns = new KeyedMutex();
   const failed = turns.run(["a"], () => Promise.reject(new Error("no")));
   const next = turns.run(["a"], () => Promise.resolve("yes"));
   await expect(failed).rejects.toThrow("no");

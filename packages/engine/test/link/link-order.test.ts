@@ -3,17 +3,17 @@
  */
 
 import { expect, test } from "vitest";
-import { LinkTurn } from "../../src/link/link-turn.ts";
+import { LinkOrder } from "../../src/link/link-order.ts";
 import { openStore } from "../support/open-store.ts";
 
-async function order(turn: LinkTurn, name: string, told: string[]): Promise<void> {
+async function order(turn: LinkOrder, name: string, told: string[]): Promise<void> {
   await turn.first();
   told.push(name);
 }
 
 test("[S51] a link has its turn when all before it are over, in whatever order they end", async () => {
   const { store } = await openStore();
-  const [one, two, three] = [0, 1, 2].map(() => new LinkTurn(store, "a"));
+  const [one, two, three] = [0, 1, 2].map(() => new LinkOrder(store, "a"));
   if (one === undefined || two === undefined || three === undefined) throw new Error("no turns");
   const told: string[] = [];
   const all = [order(one, "one", told), order(two, "two", told), order(three, "three", told)];
@@ -26,15 +26,15 @@ test("[S51] a link has its turn when all before it are over, in whatever order t
   expect([told, three.isFirst]).toEqual([["one", "two", "three"], true]);
   // Also twice.
   one.end();
-  expect(new LinkTurn(store, "a").isFirst).toBe(false);
+  expect(new LinkOrder(store, "a").isFirst).toBe(false);
 });
 
 test("[S51] other sources, other stores and links that are over are nobody's turn", async () => {
   const { store } = await openStore();
   const { store: other } = await openStore();
-  const first = new LinkTurn(store, "a");
-  expect(new LinkTurn(store, "b").isFirst).toBe(true);
-  expect(new LinkTurn(other, "a").isFirst).toBe(true);
+  const first = new LinkOrder(store, "a");
+  expect(new LinkOrder(store, "b").isFirst).toBe(true);
+  expect(new LinkOrder(other, "a").isFirst).toBe(true);
   first.end();
-  expect(new LinkTurn(store, "a").isFirst).toBe(true);
+  expect(new LinkOrder(store, "a").isFirst).toBe(true);
 });
