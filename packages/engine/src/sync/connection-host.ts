@@ -8,7 +8,7 @@ import type { Channel, Platform } from "../platform.ts";
 import type { Authority } from "../query/permission/authority.ts";
 import type { Store } from "../store/store.ts";
 import type { PresenceBoard, PresentSession } from "./presence-board.ts";
-import type { ReadingLine } from "./reading-line.ts";
+import type { DecodeQueue } from "./decode-queue.ts";
 import type { RefusedUploads } from "./refused-uploads.ts";
 import type { AskedSession } from "./remote-runs.ts";
 import type { Admission, Moment } from "./session-event.ts";
@@ -48,7 +48,7 @@ export interface ConnectionHost {
   readonly facts: SessionFacts;
   readonly uploadRoom: UploadRoom;
   readonly allowance: UploadAllowance;
-  readonly readingLine: ReadingLine;
+  readonly decodeQueue: DecodeQueue;
   readonly presence: PresenceBoard;
   now(): Moment;
   admit(

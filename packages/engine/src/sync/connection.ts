@@ -102,7 +102,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     this.hold(true);
     const isWanted = (): boolean => this.#state.phase !== "closed";
     try {
-      const message = await this.#host.readingLine.read(turns, isWanted);
+      const message = await this.#host.decodeQueue.read(turns, isWanted);
       if (message !== undefined) this.#take(this.#heard(message, size), size);
     } catch (error) {
       this.#misread(error, size);

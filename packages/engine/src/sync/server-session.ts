@@ -38,7 +38,7 @@ import {
   subscribe,
   wantStream,
 } from "./subscription-list.ts";
-import { lineOf, settleUpload, takeUpload } from "./upload-line.ts";
+import { sequenceOf, settleUpload, takeUpload } from "./upload-sequence.ts";
 
 export interface ServerStep {
   readonly state: SessionState;
@@ -216,7 +216,7 @@ function admit(state: AdmittingSession, event: EventOf<"admitted">, now: Moment)
     lastPong: undefined,
     announcedTxn: event.txn,
     subscriptions: new Map(),
-    uploads: lineOf(hello.site, event.known),
+    uploads: sequenceOf(hello.site, event.known),
     runs: NO_RUNS,
     waiting: undefined,
   };
@@ -265,7 +265,7 @@ function openStep(state: OpenSession, event: SessionEvent, now: Moment): ServerS
       return endStream(state, event);
     case "identified": {
       const { site, known } = event;
-      const uploads = lineOf(site, known, state.uploads.inFlight);
+      const uploads = sequenceOf(site, known, state.uploads.inFlight);
       return { state: { ...state, uploads }, actions: [send({ t: "site", site, known })] };
     }
     case "uploaded": {

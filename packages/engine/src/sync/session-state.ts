@@ -66,7 +66,7 @@ export interface OpenSession {
   /** The transaction that the last ping announced. */
   readonly announcedTxn: number;
   readonly subscriptions: ReadonlyMap<number, Subscription>;
-  readonly uploads: UploadLine;
+  readonly uploads: UploadSequence;
   /** Remote statements without a complete answer. */
   readonly runs: ReadonlyMap<number, AwaitedRun>;
   /** Set while bytes wait for the network. */
@@ -119,7 +119,7 @@ export interface FollowedStream {
 }
 
 /** Upload sequence: the position of a session in the numbered uploads of its site. */
-export interface UploadLine {
+export interface UploadSequence {
   readonly site: Site;
   /** The number that continues the sequence; smaller ones are replays. */
   readonly next: number;

@@ -34,7 +34,7 @@ import {
   type PresenceLimits,
   type PresentSession,
 } from "./presence-board.ts";
-import { ReadingLine } from "./reading-line.ts";
+import { DecodeQueue } from "./decode-queue.ts";
 import { RefusedUploads } from "./refused-uploads.ts";
 import {
   type RemoteRun,
@@ -135,7 +135,7 @@ export class SyncServer implements ConnectionHost {
   readonly facts: SessionFacts;
   readonly uploadRoom: UploadRoom;
   readonly allowance: UploadAllowance;
-  readonly readingLine: ReadingLine;
+  readonly decodeQueue: DecodeQueue;
   readonly refusedUploads: RefusedUploads = new RefusedUploads();
   readonly presence: PresenceBoard;
 
@@ -148,7 +148,7 @@ export class SyncServer implements ConnectionHost {
     this.uploadRoom = new UploadRoom(this.facts.limits);
     const all = { ...STREAM_LIMITS, ...PRESENCE_LIMITS, ...limits };
     const pause = (): Promise<void> => platform.pause();
-    this.readingLine = new ReadingLine(pause);
+    this.decodeQueue = new DecodeQueue(pause);
     const noteFault = (error: unknown): void => this.noteFault(error);
     this.presence = new PresenceBoard({
       limits: all,

@@ -12,7 +12,7 @@ interface Waiting {
   readonly forget: () => void;
 }
 
-export class ReadingLine {
+export class DecodeQueue {
   readonly #pause: () => Promise<void>;
   #waiting: Waiting[] = [];
   #isReading = false;

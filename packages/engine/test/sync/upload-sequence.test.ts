@@ -3,7 +3,7 @@
  */
 
 import { expect, test } from "vitest";
-import type { SessionState, UploadLine } from "../../src/sync/session-state.ts";
+import type { SessionState, UploadSequence } from "../../src/sync/session-state.ts";
 import {
   answered,
   byeOf,
@@ -19,7 +19,7 @@ import {
   wordsOf,
 } from "../support/session-steps.ts";
 
-function line(state: SessionState): UploadLine {
+function line(state: SessionState): UploadSequence {
   if (state.phase !== "open") throw new Error(`expected an open session, found ${state.phase}`);
   return state.uploads;
 }

@@ -6,7 +6,7 @@
 import type { PeerMessage } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { sized } from "../../../protocol/test/support/test-size.ts";
-import { ReadingLine } from "../../src/sync/reading-line.ts";
+import { DecodeQueue } from "../../src/sync/decode-queue.ts";
 import { openSyncServer } from "../support/open-sync-server.ts";
 import type { SyncClient } from "../support/sync-client.ts";
 
@@ -74,7 +74,7 @@ test("[S64] messages that take long are read one at a time, also behind one that
     if (name === "bad") throw new Error("expected better");
     return name;
   }
-  const line = new ReadingLine(() => Promise.resolve());
+  const line = new DecodeQueue(() => Promise.resolve());
   const wanted = (): boolean => true;
   const one = line.read(reading("one", 3), wanted);
   const bad = line.read(reading("bad", 2), wanted);
@@ -87,7 +87,7 @@ test("[S64] messages that take long are read one at a time, also behind one that
 
 test("[S64] what nobody wants any more leaves the line when something new comes, not when it is its turn", async () => {
   const steps: (() => void)[] = [];
-  const line = new ReadingLine(() => new Promise((resolve) => steps.push(resolve)));
+  const line = new DecodeQueue(() => new Promise((resolve) => steps.push(resolve)));
   function* endless(): Generator<void, string> {
     for (;;) yield;
   }

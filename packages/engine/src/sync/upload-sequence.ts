@@ -9,20 +9,20 @@
 import { type Site, type UploadMessage, unreachable } from "@bigpeer/protocol";
 import type { UploadAnswer } from "../store/upload.ts";
 import type { SessionAction } from "./session-event.ts";
-import type { UploadLine } from "./session-state.ts";
+import type { UploadSequence } from "./session-state.ts";
 
-export interface LineStep {
-  readonly line: UploadLine;
+export interface SequenceStep {
+  readonly line: UploadSequence;
   readonly actions: readonly SessionAction[];
 }
 
 /** The sequence of a site with `known` uploads. */
-export function lineOf(site: Site, known: number, inFlight = 0): UploadLine {
+export function sequenceOf(site: Site, known: number, inFlight = 0): UploadSequence {
   return { site, next: known + 1, inFlight, aside: "none" };
 }
 
 /** Handles an upload that arrived. */
-export function takeUpload(line: UploadLine, message: UploadMessage): LineStep {
+export function takeUpload(line: UploadSequence, message: UploadMessage): SequenceStep {
   const { number, digest, steps } = message;
   const { site, next } = line;
   // `known` is also 0 for a site of another user: only the store knows its uploads (S58).
@@ -34,7 +34,7 @@ export function takeUpload(line: UploadLine, message: UploadMessage): LineStep {
     ];
     return { line: { ...line, aside: "gap" }, actions };
   }
-  const taken: UploadLine = {
+  const taken: UploadSequence = {
     site,
     next: Math.max(next, number + 1),
     inFlight: line.inFlight + 1,
@@ -45,11 +45,11 @@ export function takeUpload(line: UploadLine, message: UploadMessage): LineStep {
 
 /** Handles the answer of the store to an upload. */
 export function settleUpload(
-  line: UploadLine,
+  line: UploadSequence,
   site: Site,
   number: number,
   answer: UploadAnswer,
-): LineStep {
+): SequenceStep {
   const settled = { ...line, inFlight: line.inFlight - 1 };
   // Uploads after a rejected one are rejected as well, and the peer knows.
   const isKnown = line.site === site && line.aside !== "none";
