@@ -58,7 +58,7 @@ export interface Reached {
 }
 
 /** Documents and positions that are applied together or not at all. */
-export interface Parcel {
+export interface InboundBatch {
   /** Order of arrival, counted from 1. */
   readonly order: number;
   readonly arrivals: readonly Arrival[];
@@ -143,12 +143,12 @@ export interface BatchOptions {
 /** Merges inbound batches and writes due cursors. Runs inside a transaction, perhaps again. */
 export function* mergeBatch(
   transaction: Transaction,
-  parcels: readonly Parcel[],
+  batches: readonly InboundBatch[],
   options: BatchOptions,
 ): Steps<BatchResult> {
-  const merges = parcels.flatMap(({ arrivals }) => arrivals.flatMap((each) => each.merges));
+  const merges = batches.flatMap(({ arrivals }) => arrivals.flatMap((each) => each.merges));
   transaction.markVia(options.source);
-  for (const { arrivals } of parcels) for (const each of arrivals) expectArrival(transaction, each);
+  for (const { arrivals } of batches) for (const each of arrivals) expectArrival(transaction, each);
   transaction.expectLarge();
   const outcomes = yield* transaction.applyInSteps(merges);
   const changed = merges.filter((_, i) => isChange(outcomes[i]));
@@ -157,7 +157,7 @@ export function* mergeBatch(
     transaction.restart();
     yield* transaction.applyInSteps(changed);
   }
-  const cursors = dueCursors(transaction, parcels, changed.length > 0, options);
+  const cursors = dueCursors(transaction, batches, changed.length > 0, options);
   yield* transaction.applyInSteps(cursors.map(({ operation }) => operation));
   return {
     documents: merges.length,
@@ -192,14 +192,14 @@ interface DueCursor {
 /** Cursors of merged documents, and cursors that would be too far behind otherwise (S54, S88). */
 function dueCursors(
   transaction: Transaction,
-  parcels: readonly Parcel[],
+  batches: readonly InboundBatch[],
   isChanged: boolean,
   { open, cursorDocuments }: BatchOptions,
 ): DueCursor[] {
   const { nowMs, view } = transaction;
   const touched = new Set<FollowedQuery>();
   const torn = new Set<FollowedQuery>();
-  for (const { queries, isPiece } of parcels.flatMap(({ arrivals }) => arrivals)) {
+  for (const { queries, isPiece } of batches.flatMap(({ arrivals }) => arrivals)) {
     for (const query of queries) {
       touched.add(query);
       if (isPiece && (isChanged || query.fill.documents >= cursorDocuments)) torn.add(query);
@@ -209,7 +209,7 @@ function dueCursors(
     const operation = cursor && query.operation(cursor, view);
     return cursor && operation ? [{ query, cursor, operation }] : [];
   };
-  const whole = [...reachedBy(parcels).values()].flatMap(({ query, txn, isWhole }) => {
+  const whole = [...reachedBy(batches).values()].flatMap(({ query, txn, isWhole }) => {
     const isMerged = isChanged && touched.has(query);
     const isNews = isMerged || (isWhole === true && query.isDirty);
     const cursor = isNews || query.isDue(txn, nowMs) ? query.cursorAt(txn, nowMs) : undefined;
@@ -220,10 +220,10 @@ function dueCursors(
 }
 
 /** Positions of the queries that are complete with these inbound batches. */
-function reachedBy(parcels: readonly Parcel[]): Map<FollowedQuery, Reached> {
+function reachedBy(batches: readonly InboundBatch[]): Map<FollowedQuery, Reached> {
   const passed = new Map<FollowedQuery, number>();
   const reached = new Map<FollowedQuery, Reached>();
-  for (const each of parcels.flatMap((parcel) => parcel.reached)) {
+  for (const each of batches.flatMap((batch_) => batch_.reached)) {
     const { query } = each;
     // A position that was found late may be of an earlier transaction.
     const txn = Math.max(each.txn, query.txn, passed.get(query) ?? 0);

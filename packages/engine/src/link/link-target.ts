@@ -29,13 +29,13 @@ import {
   mergeBatch,
   mergeOf,
   newestArrival,
-  type Parcel,
+  type InboundBatch,
   type Reached,
 } from "./link-batch.ts";
 import { type LinkQuery, queryKey } from "./link-query.ts";
 import { LinkSweep } from "./link-sweep.ts";
 import { LinkOrder } from "./link-order.ts";
-import { ParcelLine, withoutQueries } from "./parcel-line.ts";
+import { ReceiveQueue, withoutQueries } from "./receive-queue.ts";
 
 export interface LinkTargetOptions {
   readonly store: Store;
@@ -111,7 +111,7 @@ export class LinkTarget {
   /** Documents of a transaction whose end has not arrived yet. */
   #open: Arrival[] = [];
   #openBytes = 0;
-  readonly #line = new ParcelLine();
+  readonly #line = new ReceiveQueue();
   readonly #turn: LinkOrder;
   #underWay = 0;
   #isFull = false;
@@ -342,7 +342,7 @@ export class LinkTarget {
     }
   }
 
-  #push({ arrivals, reached }: Pick<Parcel, "arrivals" | "reached">): void {
+  #push({ arrivals, reached }: Pick<InboundBatch, "arrivals" | "reached">): void {
     if (this.#isFailed) return;
     // Requested documents that have not arrived come after this.
     const judged = reached.map((each) =>
@@ -371,7 +371,7 @@ export class LinkTarget {
   }
 
   /** Never rejects. */
-  async #merge(batch: readonly Parcel[]): Promise<void> {
+  async #merge(batch: readonly InboundBatch[]): Promise<void> {
     try {
       const { cursorDocuments } = this.#limits;
       const { result } = await this.#store.transactInSteps((transaction) => {
@@ -391,7 +391,7 @@ export class LinkTarget {
     this.#pump();
   }
 
-  #merged(batch: readonly Parcel[], result: BatchResult): void {
+  #merged(batch: readonly InboundBatch[], result: BatchResult): void {
     const { documents, unchanged, stale, cursors, changed } = result;
     const figures = this.#figures;
     figures.documents += documents;
@@ -414,15 +414,15 @@ export class LinkTarget {
     if (changed.length > 0) this.#onEvent({ kind: "merged", changed });
   }
 
-  #refused(batch: readonly Parcel[], error: unknown): void {
+  #refused(batch: readonly InboundBatch[], error: unknown): void {
     if (!(error instanceof PeerError) || error.code !== "clock.ahead") return this.#fail(error);
     if (batch.length > 1) this.#line.putBackApart(batch);
-    else for (const parcel of batch) this.#hold(parcel);
+    else for (const batch_ of batch) this.#hold(batch_);
   }
 
   /** Ends queries whose documents are ahead of the clock (S86). Cursors alone are dropped. */
-  #hold(parcel: Parcel): void {
-    const { arrivals, reached } = parcel;
+  #hold(batch_: InboundBatch): void {
+    const { arrivals, reached } = batch_;
     const nowMs = this.#platform.now();
     const times = arrivals.map((each) => msOfTime(newestArrival(each)));
     const isAhead = (_: Arrival, i: number): boolean => (times[i] ?? 0) > nowMs;
@@ -440,8 +440,8 @@ export class LinkTarget {
     }
     this.#line.release(queries);
     const rest = arrivals.filter((each) => !held.includes(each));
-    if (rest.length === 0) this.#line.merged([parcel]);
-    else this.#line.putBack({ ...parcel, arrivals: rest, reached: reached.filter(isKept) });
+    if (rest.length === 0) this.#line.merged([batch_]);
+    else this.#line.putBack({ ...batch_, arrivals: rest, reached: reached.filter(isKept) });
     if (queries.size === 0) return;
     this.#onEvent({ kind: "held", ids: [...queries].map(({ id }) => id), untilMs });
   }

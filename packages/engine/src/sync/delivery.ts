@@ -42,7 +42,7 @@ const SESSIONS_PER_PAUSE = 16;
 const STREAMS_PER_PAUSE = 256;
 const BYTES_PER_PAUSE = 256 * 1024;
 
-interface Parcel {
+interface SessionPayload {
   /** Live streams of the session whose groups have changes. */
   readonly streams: Stream[];
   readonly joining: StreamNews[];
@@ -74,7 +74,7 @@ export class Delivery {
       if (!stream.isOver) this.#plane.catchUp(stream);
       if (i % STREAMS_PER_PAUSE === 0) yield;
     }
-    const { alone, parcels } = yield* this.#parcels();
+    const { alone, payloads } = yield* this.#parcels();
     yield;
     let sent = 0;
     for (const [i, stream] of alone.entries()) {
@@ -83,10 +83,10 @@ export class Delivery {
       sent = 0;
       yield;
     }
-    for (const [session, parcel] of parcels) {
+    for (const [session, payload] of payloads) {
       const extra = this.#news.extras.get(session);
       const committed = extra === undefined ? [] : yield* this.#encodeOutcomes(extra.outcomes);
-      if (!session.isClosed) this.#deliver(session, parcel, committed);
+      if (!session.isClosed) this.#deliver(session, payload, committed);
       yield;
     }
   }
@@ -133,18 +133,18 @@ export class Delivery {
 
   *#parcels(): Steps<{
     readonly alone: Stream[];
-    readonly parcels: Map<StreamingSession, Parcel>;
+    readonly payloads: Map<StreamingSession, SessionPayload>;
   }> {
     const { matched, extras } = this.#news;
     const alone: Stream[] = [];
-    const parcels = new Map<StreamingSession, Parcel>();
-    const parcelOf = (session: StreamingSession): Parcel => {
-      let parcel = parcels.get(session);
-      if (parcel === undefined) {
-        parcel = { streams: [], joining: [] };
-        parcels.set(session, parcel);
+    const payloads = new Map<StreamingSession, SessionPayload>();
+    const payloadOf = (session: StreamingSession): SessionPayload => {
+      let payload = payloads.get(session);
+      if (payload === undefined) {
+        payload = { streams: [], joining: [] };
+        payloads.set(session, payload);
       }
-      return parcel;
+      return payload;
     };
     let count = 0;
     for (const [group, news] of matched.live) {
@@ -152,13 +152,13 @@ export class Delivery {
       for (const stream of Array.from(group.live())) {
         const { session } = stream;
         if (session.streams.size === 1 && !extras.has(session)) alone.push(stream);
-        else parcelOf(session).streams.push(stream);
+        else payloadOf(session).streams.push(stream);
         if (++count % STREAMS_PER_PAUSE === 0) yield;
       }
     }
-    for (const each of matched.streams) parcelOf(each.stream.session).joining.push(each);
-    for (const session of extras.keys()) parcelOf(session);
-    return { alone, parcels };
+    for (const each of matched.streams) payloadOf(each.stream.session).joining.push(each);
+    for (const session of extras.keys()) payloadOf(session);
+    return { alone, payloads };
   }
 
   /** Delivers to a session that has only this stream, as most have. Returns the bytes sent. */
@@ -174,9 +174,9 @@ export class Delivery {
     return frames.bytes;
   }
 
-  #deliver(session: StreamingSession, parcel: Parcel, committed: readonly Uint8Array[]): void {
+  #deliver(session: StreamingSession, payload: SessionPayload, committed: readonly Uint8Array[]): void {
     const { txn, since, extras } = this.#news;
-    const streams = parcel.streams.filter(({ phase }) => phase === "live");
+    const streams = payload.streams.filter(({ phase }) => phase === "live");
     const extra = extras.get(session);
     let bytes = 0;
     for (const { group } of streams) bytes += this.#framesOf(group).bytes;
@@ -188,7 +188,7 @@ export class Delivery {
       if (streams.length > 0 || (extra?.answers.length ?? 0) > 0) this.#setBehind(session, since);
       if (extra !== undefined) this.#plane.holdOutcomes(session);
     }
-    for (const each of parcel.joining) this.#join(session, each);
+    for (const each of payload.joining) this.#join(session, each);
   }
 
   /** A session that reads is not penalised for a round that is too large for its queue. */

@@ -7,7 +7,7 @@
  */
 
 import type { FollowedQuery } from "./followed-query.ts";
-import type { Arrival, Parcel, Reached } from "./link-batch.ts";
+import type { Arrival, InboundBatch, Reached } from "./link-batch.ts";
 
 /** Approximate size of one transaction. */
 export interface BatchSize {
@@ -20,11 +20,11 @@ interface Wait {
   readonly resolve: () => void;
 }
 
-export class ParcelLine {
+export class ReceiveQueue {
   /** Inbound batches that no transaction has taken. */
-  #waiting: Parcel[] = [];
+  #waiting: InboundBatch[] = [];
   /** All that are not merged, by their order. */
-  readonly #open = new Map<number, Parcel>();
+  readonly #open = new Map<number, InboundBatch>();
   #lastOrder = 0;
   #bytes = 0;
   /** Number of inbound batches to merge one by one, because they were refused together. */
@@ -52,23 +52,23 @@ export class ParcelLine {
   }
 
   push(arrivals: readonly Arrival[], reached: readonly Reached[], atMs: number): void {
-    const parcel = { order: ++this.#lastOrder, arrivals, reached, atMs };
-    this.#waiting.push(parcel);
-    this.#set(parcel);
+    const batch_ = { order: ++this.#lastOrder, arrivals, reached, atMs };
+    this.#waiting.push(batch_);
+    this.#set(batch_);
   }
 
   /** Takes inbound batches for a transaction; a cursor waits until all before it is durable. */
-  take({ batchDocuments, batchBytes }: BatchSize, isBusy: boolean): Parcel[] {
-    const batch: Parcel[] = [];
+  take({ batchDocuments, batchBytes }: BatchSize, isBusy: boolean): InboundBatch[] {
+    const batch: InboundBatch[] = [];
     let documents = 0;
     let bytes = 0;
-    for (let [parcel] = this.#waiting; parcel !== undefined; [parcel] = this.#waiting) {
-      if (parcel.reached.length > 0 && isBusy) break;
-      documents += countOf(parcel);
-      bytes += bytesOf(parcel);
+    for (let [batch_] = this.#waiting; batch_ !== undefined; [batch_] = this.#waiting) {
+      if (batch_.reached.length > 0 && isBusy) break;
+      documents += countOf(batch_);
+      bytes += bytesOf(batch_);
       const isMore = batch.length > 0 && (documents > batchDocuments || bytes > batchBytes);
       if (isMore || (this.#apart > 0 && batch.length === 1)) break;
-      batch.push(parcel);
+      batch.push(batch_);
       this.#waiting.shift();
     }
     if (batch.length > 0 && this.#apart > 0) this.#apart--;
@@ -76,29 +76,29 @@ export class ParcelLine {
   }
 
   /** Puts back inbound batches to merge one by one: all but one of them may be valid. */
-  putBackApart(batch: readonly Parcel[]): void {
+  putBackApart(batch: readonly InboundBatch[]): void {
     this.#apart += batch.length;
     this.#waiting.unshift(...batch);
   }
 
   /** Puts back the rest of a refused inbound batch. */
-  putBack(parcel: Parcel): void {
-    this.#waiting.unshift(parcel);
-    this.#set(parcel);
+  putBack(batch_: InboundBatch): void {
+    this.#waiting.unshift(batch_);
+    this.#set(batch_);
   }
 
   /** Nothing of these is left to merge. */
-  merged(batch: readonly Parcel[]): void {
-    for (const parcel of batch) {
-      const known = this.#open.get(parcel.order);
+  merged(batch: readonly InboundBatch[]): void {
+    for (const batch_ of batch) {
+      const known = this.#open.get(batch_.order);
       if (known !== undefined) this.#bytes -= bytesOf(known);
-      this.#open.delete(parcel.order);
+      this.#open.delete(batch_.order);
     }
     this.#wake();
   }
 
   /** The first inbound batch that is not merged after these are. */
-  openBehind(batch: readonly Parcel[]): number {
+  openBehind(batch: readonly InboundBatch[]): number {
     const orders = new Set(batch.map(({ order }) => order));
     for (const order of this.#open.keys()) if (!orders.has(order)) return order;
     return Number.POSITIVE_INFINITY;
@@ -122,10 +122,10 @@ export class ParcelLine {
 
   /** Removes these queries from the waiting inbound batches. */
   release(queries: ReadonlySet<FollowedQuery>): void {
-    this.#waiting = this.#waiting.map((parcel) => {
-      const arrivals = withoutQueries(parcel.arrivals, queries);
-      const reached = parcel.reached.filter(({ query }) => !queries.has(query));
-      const rest = { ...parcel, arrivals, reached };
+    this.#waiting = this.#waiting.map((batch_) => {
+      const arrivals = withoutQueries(batch_.arrivals, queries);
+      const reached = batch_.reached.filter(({ query }) => !queries.has(query));
+      const rest = { ...batch_, arrivals, reached };
       this.#set(rest);
       return rest;
     });
@@ -134,15 +134,15 @@ export class ParcelLine {
   /** Ends merging, except for transactions under way. No cursor may count what still waits. */
   end(): void {
     this.#isOver = true;
-    for (const parcel of this.#waiting) this.#set({ ...parcel, arrivals: [], reached: [] });
+    for (const batch_ of this.#waiting) this.#set({ ...batch_, arrivals: [], reached: [] });
     this.#waiting = [];
     this.#wake();
   }
 
-  #set(parcel: Parcel): void {
-    const known = this.#open.get(parcel.order);
-    this.#bytes += bytesOf(parcel) - (known === undefined ? 0 : bytesOf(known));
-    this.#open.set(parcel.order, parcel);
+  #set(batch_: InboundBatch): void {
+    const known = this.#open.get(batch_.order);
+    this.#bytes += bytesOf(batch_) - (known === undefined ? 0 : bytesOf(known));
+    this.#open.set(batch_.order, batch_);
   }
 
   #wake(): void {
@@ -166,13 +166,13 @@ export function withoutQueries(
   });
 }
 
-function bytesOf({ arrivals }: Parcel): number {
+function bytesOf({ arrivals }: InboundBatch): number {
   let bytes = 0;
   for (const arrival of arrivals) bytes += arrival.bytes;
   return bytes;
 }
 
-function countOf({ arrivals }: Parcel): number {
+function countOf({ arrivals }: InboundBatch): number {
   let count = 0;
   for (const { merges } of arrivals) count += merges.length;
   return count;

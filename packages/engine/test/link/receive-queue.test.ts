@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { FollowedQuery } from "../../src/link/followed-query.ts";
 import type { Arrival } from "../../src/link/link-batch.ts";
-import { ParcelLine } from "../../src/link/parcel-line.ts";
+import { ReceiveQueue } from "../../src/link/receive-queue.ts";
 
 const LIMITS = { batchDocuments: 1000, batchBytes: 1000 };
 
@@ -28,7 +28,7 @@ async function hasCome(promise: Promise<void>): Promise<boolean> {
 }
 
 test("[S54] what waits for all that came is told when that is merged, whatever came since", async () => {
-  const line = new ParcelLine();
+  const line = new ReceiveQueue();
   expect(await hasCome(line.settled())).toBe(true);
   line.push([arrival(query(1))], [], 0);
   const first = line.take(LIMITS, false);
@@ -43,7 +43,7 @@ test("[S54] what waits for all that came is told when that is merged, whatever c
 });
 
 test("[S54] where nothing more is merged nobody waits, and nothing that waited counts", async () => {
-  const line = new ParcelLine();
+  const line = new ReceiveQueue();
   line.push([arrival(query(1))], [], 0);
   const settled = line.settled();
   line.end();
@@ -52,7 +52,7 @@ test("[S54] where nothing more is merged nobody waits, and nothing that waited c
 });
 
 test("[S51] a query brings something for as long as that waits or is under way", () => {
-  const line = new ParcelLine();
+  const line = new ReceiveQueue();
   const one = query(1);
   line.push([arrival(one)], [], 0);
   expect([line.isBringing(query(1).name), line.isBringing(query(2).name)]).toEqual([true, false]);
@@ -63,7 +63,7 @@ test("[S51] a query brings something for as long as that waits or is under way",
 });
 
 test("[S52] what waits for others as well stays for them when queries are released", () => {
-  const line = new ParcelLine();
+  const line = new ReceiveQueue();
   const [one, two] = [query(1), query(2)];
   line.push([arrival(one), arrival(one, two)], [{ query: one, txn: 5 }], 0);
   line.release(new Set([one]));
@@ -74,7 +74,7 @@ test("[S52] what waits for others as well stays for them when queries are releas
 });
 
 test("[S52] what was refused together goes one by one, in its order", () => {
-  const line = new ParcelLine();
+  const line = new ReceiveQueue();
   for (let i = 0; i < 3; i++) line.push([arrival(query(i))], [], 0);
   const batch = line.take(LIMITS, false);
   line.putBackApart(batch);
