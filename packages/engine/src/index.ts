@@ -24,7 +24,7 @@ export type {
   ConfirmedBatch,
   ConfirmedPart,
   PeerLayers,
-  SealedUpload,
+  SequencedUpload,
 } from "./peer/peer-layers.ts";
 export { PeerStore, type PeerStoreOptions } from "./peer/peer-store.ts";
 export {

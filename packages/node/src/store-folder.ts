@@ -79,7 +79,7 @@ export class StoreFolder {
   async protect(): Promise<void> {
     let from: Key | undefined = FIRST_KEY;
     while (from !== undefined && this.#closing === undefined) {
-      from = await this.#storage.sealSome(from);
+      from = await this.#storage.addChecksums(from);
       // Waiting work goes first.
       await new Promise((resolve) => setImmediate(resolve));
     }

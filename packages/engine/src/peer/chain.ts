@@ -8,7 +8,7 @@
 
 import type { Site } from "@bigpeer/protocol";
 import type { Platform, Reader } from "../platform.ts";
-import { chainOfSealKey, pendingKey, SEALS, sealKey } from "../store/keys.ts";
+import { chainOfSequenceKey, pendingKey, SEQUENCES, sequenceKey } from "../store/keys.ts";
 import type { Chain, ChainFact, ChainLink, PendingRecord } from "../store/peer-records.ts";
 import { chainedDigest, type UploadStep, uploadContent } from "../store/upload.ts";
 
@@ -43,19 +43,19 @@ export interface PendingChain {
 
 /** The chains that have pending transactions, in the order of sending. */
 export function* pendingChains(reader: Reader): Iterable<PendingChain> {
-  let from: string | undefined = SEALS.from;
+  let from: string | undefined = SEQUENCES.from;
   while (from !== undefined) {
-    const found = firstIn(reader, { from, to: SEALS.to });
+    const found = firstIn(reader, { from, to: SEQUENCES.to });
     if (found !== undefined) yield found;
-    from = found && sealKey(found.chain + 1, 0);
+    from = found && sequenceKey(found.chain + 1, 0);
   }
 }
 
-function firstIn(reader: Reader, range: typeof SEALS): PendingChain | undefined {
+function firstIn(reader: Reader, range: typeof SEQUENCES): PendingChain | undefined {
   for (const { key, value } of reader.entries(range)) {
     const record = reader.get(pendingKey(value as number)) as unknown as PendingRecord | undefined;
     if (record === undefined) continue;
-    return { site: record.site, chain: chainOfSealKey(key), first: record.seal.number };
+    return { site: record.site, chain: chainOfSequenceKey(key), first: record.seal.number };
   }
   return undefined;
 }

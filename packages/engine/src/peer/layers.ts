@@ -32,7 +32,7 @@ import {
   peerNumberOfKey,
   pendingKey,
   readTouchKey,
-  sealKey,
+  sequenceKey,
   touchKey,
   touchRange,
 } from "../store/keys.ts";
@@ -42,7 +42,7 @@ import {
   OWN_COVER,
   type PendingRecord,
   readHeld,
-  type SealRecord,
+  type SequenceRecord,
   serverFact,
 } from "../store/peer-records.ts";
 import { readMetaRecord, shownOfRecord } from "../store/records.ts";
@@ -250,8 +250,8 @@ export class Layers {
     this.#pending.set(number, new PendingWrites(record));
     this.#ended.delete(number);
     this.put(pendingKey(number), record as unknown as Value);
-    const { seal } = record;
-    this.put(sealKey(seal.chain, seal.number), number);
+    const { seal: sequence } = record;
+    this.put(sequenceKey(sequence.chain, sequence.number), number);
   }
 
   /** Ends a pending transaction that has its outcome: its writes leave the pending layer. */
@@ -273,8 +273,8 @@ export class Layers {
   }
 
   /** Frees a sequence number, unless renumbering has already given it to another transaction. */
-  #leavePlace({ chain, number: place }: SealRecord, number: number): void {
-    const key = sealKey(chain, place);
+  #leavePlace({ chain, number: place }: SequenceRecord, number: number): void {
+    const key = sequenceKey(chain, place);
     if (this.get(key) === number) this.put(key, null);
   }
 

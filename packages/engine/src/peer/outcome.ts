@@ -7,7 +7,7 @@
  */
 
 import { type Outcome, type OutcomeKind, unreachable, type Value } from "@bigpeer/protocol";
-import { KEPT, keptKey, peerNumberOfKey, REFUSED, refusedKey, sealKey } from "../store/keys.ts";
+import { KEPT, keptKey, peerNumberOfKey, REFUSED, refusedKey, sequenceKey } from "../store/keys.ts";
 import {
   COUNT_FACT,
   countFact,
@@ -76,7 +76,7 @@ export function endUpload(
 function pendingOf(layers: Layers, { site, number }: Outcome): number | undefined {
   const found = pendingChainOf(layers.view.reader, site);
   if (found === undefined) return undefined;
-  return layers.get(sealKey(found.chain, number)) as number | undefined;
+  return layers.get(sequenceKey(found.chain, number)) as number | undefined;
 }
 
 function keep(layers: Layers, number: number, record: PendingRecord, takenAt: number): void {

@@ -20,7 +20,7 @@ import type { UploadStep } from "../store/upload.ts";
 import type { RefusedUpload } from "./outcome.ts";
 
 /** An upload whose number, times and digest are final (S33). */
-export interface SealedUpload {
+export interface SequencedUpload {
   readonly site: Site;
   readonly number: number;
   readonly digest: Uint8Array;
@@ -93,12 +93,12 @@ export interface PeerLayers<Refused = RefusedUpload> {
   /** The server does not permit it: releases the documents that it alone covers (S71). */
   deny(subscription: string): Promise<unknown>;
   /** Uploads that were never sent, at most `max`, with times corrected by `offsetMs` (S33, S78). */
-  seal(offsetMs: number, max: number): Promise<readonly SealedUpload[]>;
+  sequence(offsetMs: number, max: number): Promise<readonly SequencedUpload[]>;
   /**
    * Uploads that were handed out before and have no outcome, in order, at most `max`: former sites
    * first, and of each site only numbers above the one in `after`.
    */
-  sealed(after: ReadonlyMap<Site, number>, max: number): Iterable<SealedUpload>;
+  sequenced(after: ReadonlyMap<Site, number>, max: number): Iterable<SequencedUpload>;
   /** The server has uploads of the site up to `known` (S30). Returns another site to ask about. */
   reoffer(site: Site, known: number): Promise<Site | undefined>;
   /** Moves the upload of the site with this number, and all later ones, to a new site (S75). */

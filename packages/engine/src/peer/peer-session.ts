@@ -55,7 +55,7 @@ import {
   takeForked,
   takePending,
   takeReoffered,
-  takeSealed,
+  takeSequenced,
   takeSite,
   UPLOADS_IN_FLIGHT_MAX,
   uploadsOf,
@@ -125,7 +125,11 @@ function take(state: PeerState, event: PeerEvent, context: StepContext): PeerSta
 
 type EventOfConnection = Extract<PeerEvent, { readonly connection: number }>;
 
-function takeOfConnection(state: PeerState, event: EventOfConnection, context: StepContext): PeerState {
+function takeOfConnection(
+  state: PeerState,
+  event: EventOfConnection,
+  context: StepContext,
+): PeerState {
   switch (event.kind) {
     case "opened":
       return state.phase.name === "connecting" ? greet(state, event, context) : state;
@@ -148,7 +152,7 @@ function takeOfConnection(state: PeerState, event: EventOfConnection, context: S
 
 type StoreEvent = Extract<
   EventOfConnection,
-  { readonly kind: "welcomed" | "applied" | "compared" | "sealed" | "reoffered" | "forked" }
+  { readonly kind: "welcomed" | "applied" | "compared" | "sequenced" | "reoffered" | "forked" }
 >;
 
 /** The store has done a piece of work. */
@@ -163,8 +167,8 @@ function takeStoreWork(linked: Linked, event: StoreEvent, context: StepContext):
     case "compared":
       sendCompared(state.phase.link, event, context);
       return state;
-    case "sealed":
-      return takeSealed(state, event, context);
+    case "sequenced":
+      return takeSequenced(state, event, context);
     case "reoffered":
       return takeReoffered(state, event.ask, context);
     case "forked":
@@ -372,7 +376,12 @@ function settle(
 }
 
 /** Handles messages that may come at any time; all others need a settled session. */
-function takeOnLink(state: Linked, message: ServerMessage, bytes: number, context: StepContext): PeerState {
+function takeOnLink(
+  state: Linked,
+  message: ServerMessage,
+  bytes: number,
+  context: StepContext,
+): PeerState {
   switch (message.t) {
     case "pong":
       return state;

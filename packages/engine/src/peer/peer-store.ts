@@ -46,10 +46,10 @@ import {
   type Numbering,
   type OwnUpload,
   reofferKept,
-  sealedUploads,
-  sealNext,
+  sequencedUploads,
+  sequenceNext,
   usedSites,
-} from "./seal.ts";
+} from "./sequenced-upload.ts";
 import { ServerTime } from "./server-time.ts";
 import {
   allRecords,
@@ -315,14 +315,14 @@ export class PeerStore implements PeerLayers {
    * digests are final and durable when it resolves (S33). `offsetMs` is how far the server's clock
    * is ahead of the device's.
    */
-  async seal(offsetMs: number, max: number): Promise<readonly OwnUpload[]> {
+  async sequence(offsetMs: number, max: number): Promise<readonly OwnUpload[]> {
     const { driftMsMax: driftMs } = this.#options.clock ?? DEFAULT_CLOCK;
     const { result } = await this.store.transact((transaction) => {
       const clock = { offsetMs, nowMs: this.#platform.now() + offsetMs, driftMs };
       const layers = new Layers(transaction);
-      const sealed = sealNext(layers, this.#numbering, { ...clock, max });
+      const sequenced = sequenceNext(layers, this.#numbering, { ...clock, max });
       layers.flush();
-      return sealed;
+      return sequenced;
     });
     return result;
   }
@@ -331,13 +331,13 @@ export class PeerStore implements PeerLayers {
    * Transactions that were handed out and have no outcome, in the order of sending, at most `max`.
    * For each site, `after` names the number to start after.
    */
-  sealed(
+  sequenced(
     after?: ReadonlyMap<Site, number>,
     max: number = Number.POSITIVE_INFINITY,
   ): readonly OwnUpload[] {
     return this.store.read((snapshot) => {
       const found: OwnUpload[] = [];
-      for (const upload of sealedUploads(snapshot, this.store.identity.site, after)) {
+      for (const upload of sequencedUploads(snapshot, this.store.identity.site, after)) {
         if (found.length >= max) break;
         found.push(upload);
       }

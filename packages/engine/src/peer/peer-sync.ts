@@ -27,7 +27,7 @@ import {
 import type { Channel, Platform } from "../platform.ts";
 import { HeldSubscriptions, type PeerSubscription } from "./held-subscriptions.ts";
 import type { RefusedUpload } from "./outcome.ts";
-import type { ConfirmedBatch, PeerLayers, SealedUpload } from "./peer-layers.ts";
+import type { ConfirmedBatch, PeerLayers, SequencedUpload } from "./peer-layers.ts";
 import { presenceOf } from "./peer-presence.ts";
 import { isUp, peerState, peerStep } from "./peer-session.ts";
 import { PresenceWatchers } from "./presence-watchers.ts";
@@ -424,9 +424,9 @@ export class PeerSync<Refused = RefusedUpload> {
       case "release":
         await this.#give(action.subscription);
         return undefined;
-      case "seal": {
-        const uploads = await this.#seal(action);
-        return { kind: "sealed", connection, ...uploads };
+      case "sequence": {
+        const uploads = await this.#sequence(action);
+        return { kind: "sequenced", connection, ...uploads };
       }
       case "reoffer":
         return {
@@ -481,14 +481,14 @@ export class PeerSync<Refused = RefusedUpload> {
   }
 
   /** Uploads that were handed out and not sent on this connection, then ones never sent. */
-  async #seal(
-    action: Extract<StoreAction, { readonly kind: "seal" }>,
-  ): Promise<{ uploads: SealedUpload[]; isAll: boolean }> {
+  async #sequence(
+    action: Extract<StoreAction, { readonly kind: "sequence" }>,
+  ): Promise<{ uploads: SequencedUpload[]; isAll: boolean }> {
     const { max, sent, offsetMs } = action;
-    const uploads: SealedUpload[] = [...this.#options.store.sealed(sent, max)];
+    const uploads: SequencedUpload[] = [...this.#options.store.sequenced(sent, max)];
     if (uploads.length === max) return { uploads, isAll: false };
     const room = max - uploads.length;
-    const more = await this.#options.store.seal(offsetMs, room);
+    const more = await this.#options.store.sequence(offsetMs, room);
     return { uploads: [...uploads, ...more], isAll: more.length < room };
   }
 }

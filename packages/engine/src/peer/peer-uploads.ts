@@ -8,7 +8,7 @@
 
 import type { Forked, Outcome, Site, SiteMessage } from "@bigpeer/protocol";
 import { stillAwaited } from "./ended-streams.ts";
-import type { SealedUpload } from "./peer-layers.ts";
+import type { SequencedUpload } from "./peer-layers.ts";
 import { type Linked, type StepContext, type Uploads, withLink } from "./session-state.ts";
 
 /** Uploads without an outcome, at most (S32). */
@@ -42,8 +42,8 @@ export function pump(state: Linked, context: StepContext): Linked {
   // With a long backlog, half a window at a time: the store makes each batch durable.
   if (!next.mayHaveMore || max * 2 < window) return withUploads(state, next);
   const { connection } = state;
-  context.actions.push({ kind: "seal", connection, offsetMs, max, sent: next.sent });
-  return withUploads(state, { ...next, wait: "sealing", mayHaveMore: false });
+  context.actions.push({ kind: "sequence", connection, offsetMs, max, sent: next.sent });
+  return withUploads(state, { ...next, wait: "sequencing", mayHaveMore: false });
 }
 
 function sendReady(uploads: Uploads, room: number, context: StepContext): Uploads {
@@ -83,13 +83,13 @@ export function takePending(state: Linked, context: StepContext): Linked {
 }
 
 /** The uploads that the store found. They are void if a fork has begun since. */
-export function takeSealed(
+export function takeSequenced(
   state: Linked,
-  { uploads, isAll }: { readonly uploads: readonly SealedUpload[]; readonly isAll: boolean },
+  { uploads, isAll }: { readonly uploads: readonly SequencedUpload[]; readonly isAll: boolean },
   context: StepContext,
 ): Linked {
   const { wait, mayHaveMore } = state.phase.link.uploads;
-  if (wait !== "sealing") return state;
+  if (wait !== "sequencing") return state;
   const next = { wait: "nothing", ready: uploads, mayHaveMore: mayHaveMore || !isAll } as const;
   return pump(withUploads(state, next), context);
 }

@@ -17,7 +17,7 @@ import {
   type UploadOperation,
   type Value,
 } from "@bigpeer/protocol";
-import { heldKey, pendingKey, sealKey, touchKey } from "../store/keys.ts";
+import { heldKey, pendingKey, sequenceKey, touchKey } from "../store/keys.ts";
 import type { OwnWrites } from "../store/own-writes.ts";
 import {
   CHAIN_FACT,
@@ -36,7 +36,7 @@ import type { Transaction } from "../store/transaction.ts";
 import { type UploadStep, uploadContent } from "../store/upload.ts";
 import { linkAfter } from "./chain.ts";
 import { Layers, localOperation, pendingHeld, storedParts } from "./layers.ts";
-import type { Numbering } from "./seal.ts";
+import type { Numbering } from "./sequenced-upload.ts";
 import type { ServerTime } from "./server-time.ts";
 import { allRecords, holed } from "./subscriptions.ts";
 
@@ -105,13 +105,20 @@ function pendingOperations(
   const link = linkAfter(platform, fact, steps, sendableContent(steps));
   const { number, digest } = link;
   const { seen } = liveFact(reader);
-  const seal = { chain, number, digest };
+  const sequence = { chain, number, digest };
   const { offsetMs: by } = time;
   const known = by === undefined ? {} : { by, ...(time.isCertain && { offset: by }) };
-  const record: PendingRecord = { at: transaction.nowMs, ...known, seen, site, steps, seal };
+  const record: PendingRecord = {
+    at: transaction.nowMs,
+    ...known,
+    seen,
+    site,
+    steps,
+    seal: sequence,
+  };
   return [
     localOperation(pendingKey(txnId), record as unknown as Value),
-    localOperation(sealKey(chain, number), txnId),
+    localOperation(sequenceKey(chain, number), txnId),
     localOperation(CHAIN_FACT, { ...fact, ...link }),
     localOperation(COUNT_FACT, { ...counts, pending: counts.pending + 1 }),
     ...documentsOf(own).flatMap((place) => touchOperations(transaction, place)),

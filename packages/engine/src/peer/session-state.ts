@@ -19,7 +19,7 @@ import type {
   ValueObject,
   Versions,
 } from "@bigpeer/protocol";
-import type { ConfirmedBatch, ConfirmedPart, SealedUpload } from "./peer-layers.ts";
+import type { ConfirmedBatch, ConfirmedPart, SequencedUpload } from "./peer-layers.ts";
 
 /** The current time: `elapsed` is monotonic and measures spans, `wall` goes into messages. */
 export interface PeerMoment {
@@ -47,7 +47,7 @@ export type UploadWait =
   /** Nothing: the next upload can be sent. */
   | "nothing"
   /** The store looks for uploads to send. */
-  | "sealing"
+  | "sequencing"
   /** The server answers what it has of a site. */
   | "site"
   /** The store offers again what the server lacks (S30). */
@@ -71,7 +71,7 @@ export interface Uploads {
   /** Sent and without an outcome. */
   readonly inFlight: readonly SentUpload[];
   /** Sequenced uploads to send next. */
-  readonly ready: readonly SealedUpload[];
+  readonly ready: readonly SequencedUpload[];
   /** Whether the store may have more uploads than it handed out. */
   readonly mayHaveMore: boolean;
 }
@@ -251,8 +251,8 @@ export type PeerEvent =
       readonly isLast: boolean;
     } & OfConnection)
   | ({
-      readonly kind: "sealed";
-      readonly uploads: readonly SealedUpload[];
+      readonly kind: "sequenced";
+      readonly uploads: readonly SequencedUpload[];
       /** Whether the store has no more uploads. */
       readonly isAll: boolean;
     } & OfConnection)
@@ -316,7 +316,7 @@ export type StoreAction =
   /** The server does not permit the subscription. */
   | ({ readonly kind: "deny"; readonly subscription: string } & OfConnection)
   | ({
-      readonly kind: "seal";
+      readonly kind: "sequence";
       readonly offsetMs: number;
       readonly max: number;
       readonly sent: ReadonlyMap<Site, number>;

@@ -435,20 +435,20 @@ export function readTouchKey(key: Key): TouchKey {
   };
 }
 
-export function sealKey(chain: number, number: number): Key {
+export function sequenceKey(chain: number, number: number): Key {
   return `ps${uint32Key(chain)}${uint64Key(number)}`;
 }
 
 /** Upload sequences, in the order in which they are sent. */
-export const SEALS: KeyRange = prefixRange("ps");
+export const SEQUENCES: KeyRange = prefixRange("ps");
 
 /** Those of a chain above `after`, up to and including `upTo` or to its end. */
-export function sealRange(chain: number, after: number, upTo?: number): KeyRange {
-  const to = upTo === undefined ? sealKey(chain + 1, 0) : sealKey(chain, upTo + 1);
-  return { from: sealKey(chain, after + 1), to };
+export function sequenceRange(chain: number, after: number, upTo?: number): KeyRange {
+  const to = upTo === undefined ? sequenceKey(chain + 1, 0) : sequenceKey(chain, upTo + 1);
+  return { from: sequenceKey(chain, after + 1), to };
 }
 
-export function chainOfSealKey(key: Key): number {
+export function chainOfSequenceKey(key: Key): number {
   return collectionOfKey(key, 2);
 }
 

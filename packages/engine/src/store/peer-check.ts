@@ -15,7 +15,7 @@ import {
   peerNumberOfKey,
   pendingKey,
   readTouchKey,
-  sealKey,
+  sequenceKey,
   touchKey,
   touchRange,
 } from "./keys.ts";
@@ -72,7 +72,7 @@ export class PeerCheck {
       case "d":
         return this.#checkTouch(key);
       case "s":
-        return this.#checkSeal(key, value as number);
+        return this.#checkSequence(key, value as number);
       case "k":
         this.#keptBytes += (value as unknown as KeptRecord).size;
         return;
@@ -102,7 +102,7 @@ export class PeerCheck {
     return false;
   }
 
-  #checkPending(key: Key, { steps, seal }: PendingRecord): void {
+  #checkPending(key: Key, { steps, seal: sequence }: PendingRecord): void {
     this.#pending++;
     const number = peerNumberOfKey(key);
     for (const { collection, id } of steps.flatMap(({ operations }) => operations)) {
@@ -112,7 +112,7 @@ export class PeerCheck {
         this.#report(key, "expected an entry for each document that it wrote to");
       }
     }
-    if (this.#reader.get(sealKey(seal.chain, seal.number)) !== number) {
+    if (this.#reader.get(sequenceKey(sequence.chain, sequence.number)) !== number) {
       this.#report(key, "expected an entry for its number");
     }
   }
@@ -125,10 +125,10 @@ export class PeerCheck {
     }
   }
 
-  #checkSeal(key: Key, number: number): void {
+  #checkSequence(key: Key, number: number): void {
     const pending = this.#reader.get(pendingKey(number)) as unknown as PendingRecord | undefined;
-    const { seal } = pending ?? {};
-    if (seal === undefined || sealKey(seal.chain, seal.number) !== key) {
+    const { seal: sequence } = pending ?? {};
+    if (sequence === undefined || sequenceKey(sequence.chain, sequence.number) !== key) {
       this.#report(key, "expected a pending transaction with this number");
     }
   }

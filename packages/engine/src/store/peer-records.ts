@@ -63,11 +63,12 @@ export type PendingRecord = {
   readonly steps: readonly UploadStep[];
   /** The error of the clock, in milliseconds; left out while it is not certain. */
   readonly offset?: number;
-  readonly seal: SealRecord;
+  /** Position in the sequence of uploads; `seal` is its name in stored records. */
+  readonly seal: SequenceRecord;
 };
 
 /** Position of an upload among those of its site. Fixed once the upload was sent (S33). */
-export type SealRecord = {
+export type SequenceRecord = {
   /** Counts the sites under which this store has numbered uploads. */
   readonly chain: number;
   readonly number: number;

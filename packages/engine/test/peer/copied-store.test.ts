@@ -6,7 +6,7 @@
 import { msOfTime, type Outcome } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { PeerStore } from "../../src/peer/peer-store.ts";
-import type { OwnUpload } from "../../src/peer/seal.ts";
+import type { OwnUpload } from "../../src/peer/sequenced-upload.ts";
 import { renewIdentity } from "../../src/store/identity.ts";
 import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
@@ -51,15 +51,15 @@ async function copyOf(
 async function uploadThrough(pair: PeerPair, offsetMs = 0): Promise<OwnUpload[]> {
   const sent: OwnUpload[] = [];
   for (;;) {
-    await pair.peer.seal(offsetMs, 1000);
+    await pair.peer.sequence(offsetMs, 1000);
     const outcomes: Outcome[] = [];
     let fork: OwnUpload | undefined;
-    for (const sealed of pair.peer.sealed()) {
-      const answer = await pair.server.upload(sealed);
-      if (answer.kind === "forked") fork = sealed;
+    for (const sequenced of pair.peer.sequenced()) {
+      const answer = await pair.server.upload(sequenced);
+      if (answer.kind === "forked") fork = sequenced;
       if (answer.kind !== "taken") break;
-      sent.push(sealed);
-      outcomes.push(await upload(pair, sealed));
+      sent.push(sequenced);
+      outcomes.push(await upload(pair, sequenced));
     }
     await take(pair, ...outcomes);
     if (fork === undefined) return sent;
@@ -84,7 +84,7 @@ test("[S31] [K60] what a copied store had not sent goes under its former site, a
   await write(pair, insert("a"));
   await uploadAll(pair);
   await write(pair, increment("a", 1));
-  const [sealed] = await pair.peer.seal(0, 10);
+  const [sequenced] = await pair.peer.sequence(0, 10);
   await write(pair, increment("a", 2));
   await write(pair, insert("b"), increment("a", 4));
   const { site } = pair.peer;
@@ -92,7 +92,7 @@ test("[S31] [K60] what a copied store had not sent goes under its former site, a
   expect(copy.peer.site).not.toBe(site);
   await write(copy, increment("a", 8));
   await write(pair, increment("a", 16));
-  expect(copy.peer.sealed()).toEqual([sealed]);
+  expect(copy.peer.sequenced()).toEqual([sequenced]);
   const own = copy.peer.site;
   expect(places(await uploadThrough(copy))).toEqual([
     [site, 2],
@@ -172,7 +172,7 @@ test("[S75] copies whose site is forked by another take a site each: what both h
   await uploadAll(pair);
   const unknown = await copyOf(pair, { isKnown: false });
   await write(pair, increment("a", 1));
-  await pair.peer.seal(0, 10);
+  await pair.peer.sequence(0, 10);
   // The time of this one is certain, and it was not sent when the store was copied.
   await write(pair, increment("a", 2));
   const second = await copyOf(pair, { isKnown: false, seed: 78 });
@@ -243,9 +243,9 @@ test("[S33] a write has its number and digest from the commit that made it, and 
   await write(pair, increment("a", 1));
   const copy = await copyOf(pair, { isKnown: false });
   copy.platform.nowMs += 900;
-  const own = await pair.peer.seal(0, 10);
+  const own = await pair.peer.sequence(0, 10);
   // A clock that is off by less than a second is right, and changes nothing.
-  expect(await copy.peer.seal(-900, 10)).toEqual(own);
+  expect(await copy.peer.sequence(-900, 10)).toEqual(own);
   expectChained(pair, own);
 });
 
@@ -286,10 +286,10 @@ test("[S33] a clock that is always wrong by the same is corrected as it writes, 
   pair.platform.nowMs += 5000;
   await write(pair, increment("a", 1));
   const copy = await copyOf(pair, { isKnown: false });
-  const sealed = await pair.peer.seal(offsetMs + 200, 10);
-  const times = sealed.flatMap(({ steps }) => steps.map(({ time }) => msOfTime(time) - right));
+  const sequenced = await pair.peer.sequence(offsetMs + 200, 10);
+  const times = sequenced.flatMap(({ steps }) => steps.map(({ time }) => msOfTime(time) - right));
   expect(times).toEqual([0, 5000]);
-  expect(await copy.peer.seal(offsetMs - 300, 10)).toEqual(sealed);
+  expect(await copy.peer.sequence(offsetMs - 300, 10)).toEqual(sequenced);
 });
 
 test("[S78] what a former life wrote offline has the clock of that life: a copy on another device counts once", async () => {

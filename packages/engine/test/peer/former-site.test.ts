@@ -21,7 +21,7 @@ async function movedPeer(): Promise<{ pair: PeerPair; former: string }> {
   await uploadAll(pair);
   const former = pair.peer.site;
   await write(pair, "b");
-  const [second] = await pair.peer.seal(0, 1);
+  const [second] = await pair.peer.sequence(0, 1);
   await pair.peer.fork(former, second?.number ?? 0);
   await uploadAll(pair);
   const { store: server } = await openStore({}, testPlatform(77));
@@ -38,7 +38,7 @@ test("[S30] a restored server is asked for former sites too, and offered what it
   const { peer, server } = pair;
   expect(await peer.reoffer(peer.site, server.known(peer.site))).toBe(former);
   expect(await peer.reoffer(former, server.known(former))).toBe(undefined);
-  expect(peer.sealed().map(({ site }) => site === former)).toEqual([true, false]);
+  expect(peer.sequenced().map(({ site }) => site === former)).toEqual([true, false]);
   await uploadAll(pair);
   const found = server.read((snapshot) => [...snapshot.scanIds("c")]);
   expect(found).toEqual(["a", "b"]);

@@ -55,7 +55,7 @@ function held({ peer }: PeerPair): Value[] {
 
 /** The server refuses everything that waits. */
 async function refuseAll({ peer }: PeerPair): Promise<void> {
-  for (const { site, number } of await peer.seal(0, 64)) {
+  for (const { site, number } of await peer.sequence(0, 64)) {
     const outcome = { site, number, kind: "refused", txn: 9, reason: "no", documents: [] } as const;
     await peer.apply({ parts: [], outcomes: [outcome], committed: 9 });
   }

@@ -47,9 +47,9 @@ async function readsWith(waiting: number): Promise<number> {
   for (const operation of [insert, ...Array.from({ length: waiting + 9 }, () => INCREMENT)]) {
     await peer.store.transact((transaction) => transaction.apply([operation]));
   }
-  const sealed = await peer.seal(0, 10);
+  const sequenced = await peer.sequence(0, 10);
   const outcomes = [];
-  for (const each of sealed) outcomes.push(await upload(pair, each));
+  for (const each of sequenced) outcomes.push(await upload(pair, each));
   storage.reads = 0;
   await take(pair, ...outcomes);
   const { reads } = storage;

@@ -31,13 +31,13 @@ async function live(pair: PeerPair, acknowledged: { count: number }): Promise<vo
   await send(pair, key, "a");
   await increment();
   await increment();
-  await peer.seal(0, 1);
+  await peer.sequence(0, 1);
   await increment();
   await uploadAll(pair);
   const completed = [{ subscription: key, filter: FILTER, txn: pair.server.txnId }];
   await peer.apply({ parts: [], outcomes: [], completed });
   await increment();
-  await peer.seal(0, 10);
+  await peer.sequence(0, 10);
   await increment();
   await peer.fork(peer.site, 4);
   await increment();

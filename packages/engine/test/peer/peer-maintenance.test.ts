@@ -65,14 +65,14 @@ test("[S30] what is kept for a restored server goes by its clock, not by that of
   const history = "restored";
   await pair.peer.welcome({ history, app: APP, rights: RIGHTS, offsetMs: -104 * KEPT_MS });
   await pair.peer.reoffer(pair.peer.site, 0);
-  expect(pair.peer.sealed().map(({ number }) => number)).toEqual([1, 2]);
+  expect(pair.peer.sequenced().map(({ number }) => number)).toEqual([1, 2]);
   await uploadAll(pair);
   pair.platform.nowMs = right + KEPT_MS + HOUR;
   await welcome(pair);
   await pair.peer.maintain();
   const { site } = pair.peer;
   await pair.peer.reoffer(site, 1);
-  expect(pair.peer.sealed()).toEqual([]);
+  expect(pair.peer.sequenced()).toEqual([]);
   expect(pair.peer.site).not.toBe(site);
   expect(problems(pair.storage)).toEqual([]);
 });

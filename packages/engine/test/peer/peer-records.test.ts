@@ -4,7 +4,7 @@ import { PENDING_MAX } from "../../src/peer/pending.ts";
 import { LiveQueries } from "../../src/query/live/live-queries.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { findTransaction } from "../../src/store/change-log.ts";
-import { heldKey, pendingKey, prefixRange, sealKey, touchKey } from "../../src/store/keys.ts";
+import { heldKey, pendingKey, prefixRange, sequenceKey, touchKey } from "../../src/store/keys.ts";
 import { COUNT_FACT, countFact } from "../../src/store/peer-records.ts";
 import { dump, fieldsOf, problems } from "../support/open-store.ts";
 import {
@@ -192,7 +192,7 @@ test("[K30] what a peer holds that does not fit together is found", async () => 
     (pair) => [[keysOf(pair, "pp")[0] ?? "", undefined]],
     (pair) => [[keysOf(pair, "ps")[0] ?? "", undefined]],
     (pair) => [[keysOf(pair, "l")[0] ?? "", undefined]],
-    () => [[sealKey(3, 3), 99]],
+    () => [[sequenceKey(3, 3), 99]],
     () => [[touchKey(1, "x", 99), true]],
     () => [["pz", true]],
     (pair) => [[COUNT_FACT, { ...(dump(pair.storage).get(COUNT_FACT) as object), refused: 5 }]],
@@ -200,7 +200,7 @@ test("[K30] what a peer holds that does not fit together is found", async () => 
   for (const [i, damage] of damages.entries()) {
     const pair = await peerPair();
     const number = await write(pair, insert("a"));
-    await pair.peer.seal(0, 1);
+    await pair.peer.sequence(0, 1);
     expect(dump(pair.storage).has(pendingKey(number))).toBe(true);
     expect(problems(pair.storage)).toEqual([]);
     await pair.storage.commit(new Map(damage(pair)));
@@ -226,9 +226,9 @@ test("[S35] how far the server is, and what it refused, can be read as rows", as
       },
     },
   ]);
-  const [sealed] = await pair.peer.seal(0, 1);
-  if (sealed === undefined) throw new Error("expected an upload");
-  const { site, number } = sealed;
+  const [sequenced] = await pair.peer.sequence(0, 1);
+  if (sequenced === undefined) throw new Error("expected an upload");
+  const { site, number } = sequenced;
   const outcome = { site, number, kind: "stale", txn: 1, reason: "", documents: [] } as const;
   await pair.peer.apply({ parts: [], outcomes: [outcome] });
   const [row] = pair.peer.syncInfoRows(session);

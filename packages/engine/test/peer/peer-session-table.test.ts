@@ -118,7 +118,7 @@ const EVENTS: { readonly [Kind in PlainKind]: Extract<ScriptEvent, { kind: Kind 
     wants: [{ subscription: "tasks", ids: [1] }],
   },
   compared: { kind: "compared", filter: FILTER, ids: [1], isLast: true },
-  sealed: { kind: "sealed", uploads: [upload(1)], isAll: true },
+  sequenced: { kind: "sequenced", uploads: [upload(1)], isAll: true },
   reoffered: { kind: "reoffered" },
   forked: { kind: "forked" },
 };
@@ -186,13 +186,13 @@ test.each(ALL.filter(([, { kind }]) => kind !== "tick" && !OF_ANY_CONNECTION.inc
 const UPLOAD_WAITS: { readonly [wait: string]: () => SessionScript } = {
   nothing: () => {
     const script = new SessionScript().open();
-    script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
+    script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
     return script;
   },
-  sealing: () => new SessionScript().open(),
+  sequencing: () => new SessionScript().open(),
   site: () => {
     const script = new SessionScript().open();
-    script.take({ kind: "sealed", uploads: [upload(1, OTHER_SITE)], isAll: true });
+    script.take({ kind: "sequenced", uploads: [upload(1, OTHER_SITE)], isAll: true });
     return script;
   },
   reoffering: () => {
@@ -203,7 +203,7 @@ const UPLOAD_WAITS: { readonly [wait: string]: () => SessionScript } = {
   },
   forking: () => {
     const script = new SessionScript().open();
-    script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
+    script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
     script.hear({ t: "forked", site: SITE, number: 1 });
     return script;
   },
@@ -212,7 +212,7 @@ const UPLOAD_WAITS: { readonly [wait: string]: () => SessionScript } = {
 const UPLOAD_EVENTS = ALL.filter(([name]) =>
   [
     "pending",
-    "sealed",
+    "sequenced",
     "reoffered",
     "forked",
     "message forked",

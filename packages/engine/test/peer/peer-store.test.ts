@@ -42,7 +42,7 @@ test("[S24] an upload has operations as their writer knew them", async () => {
   await write(pair, increment("a", 2), { kind: "delete", collection: "c", id: "b" });
   await write(pair, { kind: "delete", collection: "c", id: "a" });
   await write(pair, insert("a", { n: 1 }));
-  const [first, second, third, fourth] = await pair.peer.seal(0, 10);
+  const [first, second, third, fourth] = await pair.peer.sequence(0, 10);
   const birth = [first?.steps[0]?.time, pair.peer.site];
   const edit = { kind: "increment", path: ["k"], by: 2, birth };
   expect(second?.steps[0]?.operations).toEqual([
@@ -82,9 +82,9 @@ test("[S34] an increment that the server has and did not answer yet counts once"
   await uploadAll(pair);
   await write(pair, increment("a", 1));
   await write(pair, increment("a", 2));
-  const sealed = await pair.peer.seal(0, 10);
+  const sequenced = await pair.peer.sequence(0, 10);
   const outcomes = [];
-  for (const each of sealed) outcomes.push(await upload(pair, each));
+  for (const each of sequenced) outcomes.push(await upload(pair, each));
   // The connection broke before the answers; the document comes first.
   await send(pair, key, "a");
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
@@ -100,7 +100,7 @@ test("[S35] a refused upload leaves what shows, is kept aside and can be read", 
   await send(pair, key, "a");
   const commitId = await write(pair, set("a", "n", 2));
   await write(pair, set("a", "m", 3));
-  const [first, second] = await pair.peer.seal(0, 10);
+  const [first, second] = await pair.peer.sequence(0, 10);
   if (first === undefined || second === undefined) throw new Error("expected two uploads");
   const refusal = outcomeOf(first, "refused", 9, "no");
   const { refused } = await pair.peer.apply({ parts: [], outcomes: [refusal] });
@@ -117,7 +117,7 @@ test("[S35] a refused upload leaves what shows, is kept aside and can be read", 
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1, m: 3 });
   await reopen(pair);
   expect(pair.peer.refused()).toEqual([kept]);
-  expect(pair.peer.sealed().map(({ number }) => number)).toEqual([2]);
+  expect(pair.peer.sequenced().map(({ number }) => number)).toEqual([2]);
   expect(problems(pair.storage)).toEqual([]);
 });
 
@@ -127,13 +127,13 @@ test("[S35] of a batch that takes one write and refuses the next, only the first
   await serverWrite(pair, insert("a", {}));
   await send(pair, key, "a");
   for (const by of [1, 2, 4, 8]) await write(pair, increment("a", by));
-  const [first, second] = await pair.peer.seal(0, 10);
+  const [first, second] = await pair.peer.sequence(0, 10);
   if (first === undefined || second === undefined) throw new Error("expected two uploads");
   // As the server foresaw it: nothing of what is behind it has to be looked at.
   await take(pair, await upload(pair, first));
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 15 });
   const taken = await upload(pair, second);
-  const [third, fourth] = pair.peer.sealed().slice(1);
+  const [third, fourth] = pair.peer.sequenced().slice(1);
   if (third === undefined || fourth === undefined) throw new Error("expected two more");
   await take(pair, taken, outcomeOf(third, "refused", 9, "no"));
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 11 });
@@ -234,10 +234,10 @@ test("[S18] a delta that does not start from what is held is wanted as a whole",
 
 /** Uploads what is pending; its outcomes come without the documents that it wrote. */
 async function uploadBare(pair: PeerPair): Promise<() => Promise<void>> {
-  const [sealed] = await pair.peer.seal(0, 1);
-  if (sealed === undefined) throw new Error("expected a write");
-  const { txn } = await upload(pair, sealed);
-  return () => take(pair, outcomeOf(sealed, "applied", txn));
+  const [sequenced] = await pair.peer.sequence(0, 1);
+  if (sequenced === undefined) throw new Error("expected a write");
+  const { txn } = await upload(pair, sequenced);
+  return () => take(pair, outcomeOf(sequenced, "applied", txn));
 }
 
 function tell({ peer }: PeerPair, entry: DocumentEntry): Promise<unknown> {

@@ -70,7 +70,7 @@ test("[S11] after a lost connection the peer goes on from its cursor", async () 
   await peer.sync.close();
 });
 
-test("[S33] what is written is sealed and uploaded, before and while connected", async () => {
+test("[S33] what is written is sequenced and uploaded, before and while connected", async () => {
   const peer = await peerRig();
   await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
   peer.sync.start();

@@ -26,13 +26,13 @@ function numbers(script: SessionScript): (number | string)[] {
   return script.sent.map((message) => (message.t === "upload" ? message.number : message.t));
 }
 
-function sealed(from: number, to: number, site: string = SITE): ReturnType<typeof upload>[] {
+function sequenced(from: number, to: number, site: string = SITE): ReturnType<typeof upload>[] {
   return Array.from({ length: to - from + 1 }, (_, i) => upload(from + i, site));
 }
 
-test("[S24] sealed uploads go out in order, with number, digest and steps", () => {
+test("[S24] sequenced uploads go out in order, with number, digest and steps", () => {
   const script = new SessionScript().open();
-  script.take({ kind: "sealed", uploads: [upload(1), upload(2)], isAll: true });
+  script.take({ kind: "sequenced", uploads: [upload(1), upload(2)], isAll: true });
   expect(script.sent).toEqual([
     { t: "upload", number: 1, digest: new Uint8Array(32).fill(1), steps: [] },
     { t: "upload", number: 2, digest: new Uint8Array(32).fill(2), steps: [] },
@@ -41,7 +41,7 @@ test("[S24] sealed uploads go out in order, with number, digest and steps", () =
 
 test("[S25] on the next connection all that has no outcome is sent again", () => {
   const script = new SessionScript().open();
-  script.take({ kind: "sealed", uploads: sealed(1, 3), isAll: true });
+  script.take({ kind: "sequenced", uploads: sequenced(1, 3), isAll: true });
   script.hear({ t: "committed", txn: 101, outcomes: [outcome(1)] });
   script.wait(5000);
   script.take({ kind: "disconnected", message: "reset" });
@@ -51,16 +51,16 @@ test("[S25] on the next connection all that has no outcome is sent again", () =>
   script.take({ kind: "welcomed", cursors: new Map() });
   expect(script.of("reoffer")).toEqual([{ kind: "reoffer", connection: 2, site: SITE, known: 3 }]);
   script.take({ kind: "reoffered" });
-  expect(script.of("seal")).toEqual([
-    { kind: "seal", connection: 2, offsetMs: -5000, max: 64, sent: new Map() },
+  expect(script.of("sequence")).toEqual([
+    { kind: "sequence", connection: 2, offsetMs: -5000, max: 64, sent: new Map() },
   ]);
-  script.take({ kind: "sealed", uploads: sealed(2, 3), isAll: true });
+  script.take({ kind: "sequenced", uploads: sequenced(2, 3), isAll: true });
   expect(numbers(script)).toEqual([2, 3]);
 });
 
 test("[S27] a refused upload goes into the batch like any other, and does not hold up the next", () => {
   const script = new SessionScript().open({ bounds: { ...WELCOME.bounds, uploads: 1 } });
-  script.take({ kind: "sealed", uploads: sealed(1, 2), isAll: true });
+  script.take({ kind: "sequenced", uploads: sequenced(1, 2), isAll: true });
   expect(numbers(script)).toEqual([1]);
   const refused = { ...outcome(1), kind: "refused", reason: "no" } as const;
   script.hear({ t: "committed", txn: 101, outcomes: [refused] });
@@ -71,7 +71,7 @@ test("[S27] a refused upload goes into the batch like any other, and does not ho
 test("[S28] outcomes are applied in one batch with the changes of their transaction", () => {
   const filter = new Uint8Array(16);
   const script = new SessionScript().open().followLive("tasks", 1, filter);
-  script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
+  script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
   script.hear({ t: "documents", filter, entries: [["drop", 1]] });
   script.hear({ t: "committed", txn: 101, outcomes: [outcome(1)] });
   expect(script.of("apply").map(({ batch }) => batch)).toEqual([
@@ -86,7 +86,7 @@ test("[S28] outcomes are applied in one batch with the changes of their transact
 test("[S74] what came for a subscription that is ended then is told to the store: outcomes count on it", () => {
   const filter = new Uint8Array(16);
   const script = new SessionScript().open().followLive("tasks", 1, filter);
-  script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
+  script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
   script.hear({ t: "documents", filter, entries: [["drop", 1]] });
   script.take({ kind: "unsubscribe", key: "tasks" });
   expect(toldBy(script)).toEqual([[["tasks", ["drop", 1]]]]);
@@ -105,7 +105,7 @@ test("[S74] so is what comes for one that ended before the peer heard that it be
   const filter = new Uint8Array(16);
   const script = new SessionScript().open();
   script.take({ kind: "subscribe", key: "tasks", query: "q", args: {} });
-  script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
+  script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
   script.take({ kind: "unsubscribe", key: "tasks" });
   const begun = { t: "subscribed", id: 1, filter, collection: "tasks", mode: "fill" } as const;
   script.hear(begun);
@@ -125,7 +125,7 @@ test("[S74] so is what comes for one that ended before the peer heard that it be
 test("[S74] [S20] so is what comes for an ended one that began anew with other rights", () => {
   const [filter, other] = [new Uint8Array(16), new Uint8Array(16).fill(2)];
   const script = new SessionScript().open().followLive("tasks", 1, filter);
-  script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
+  script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
   script.take({ kind: "unsubscribe", key: "tasks" });
   script.hear({ t: "documents", filter: other, entries: [["drop", 1]] });
   expect(toldBy(script)).toEqual([]);
@@ -144,35 +144,35 @@ test("[S74] [S21] what an ended subscription left on its way counts for nobody w
 
 test("[S75] a fork stops the uploads behind it; then the new site is named and they go on", () => {
   const script = new SessionScript().open();
-  script.take({ kind: "sealed", uploads: sealed(1, 4), isAll: true });
+  script.take({ kind: "sequenced", uploads: sequenced(1, 4), isAll: true });
   script.hear({ t: "forked", site: SITE, number: 3 });
   expect(script.actions).toEqual([{ kind: "fork", connection: 1, site: SITE, number: 3 }]);
   // Those behind it say nothing new.
   expect(script.hear({ t: "forked", site: SITE, number: 4 })).toEqual([]);
   expect(script.take({ kind: "pending" })).toEqual([]);
   script.take({ kind: "forked" });
-  expect(script.of("seal").map(({ sent }) => [...sent])).toEqual([[[SITE, 4]]]);
+  expect(script.of("sequence").map(({ sent }) => [...sent])).toEqual([[[SITE, 4]]]);
   // The first two are still without an outcome: the other site waits for them.
-  expect(script.take({ kind: "sealed", uploads: sealed(1, 2, OTHER_SITE), isAll: true })).toEqual(
-    [],
-  );
+  expect(
+    script.take({ kind: "sequenced", uploads: sequenced(1, 2, OTHER_SITE), isAll: true }),
+  ).toEqual([]);
   script.hear({ t: "committed", txn: 101, outcomes: [outcome(1)] });
   expect(script.sent).toEqual([]);
   script.hear({ t: "committed", txn: 102, outcomes: [outcome(2)] });
   expect(script.sent).toEqual([{ t: "site", site: OTHER_SITE }]);
   script.hear({ t: "site", site: OTHER_SITE, known: 0 });
   script.take({ kind: "reoffered" });
-  script.take({ kind: "sealed", uploads: sealed(1, 2, OTHER_SITE), isAll: true });
+  script.take({ kind: "sequenced", uploads: sequenced(1, 2, OTHER_SITE), isAll: true });
   expect(numbers(script)).toEqual([1, 2]);
 });
 
-test("[S75] what the store had sealed while a fork was found is not sent under the old site", () => {
+test("[S75] what the store had sequenced while a fork was found is not sent under the old site", () => {
   const script = new SessionScript().open();
-  script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
+  script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
   script.take({ kind: "pending" });
   script.hear({ t: "forked", site: SITE, number: 1 });
-  expect(script.take({ kind: "sealed", uploads: [upload(2)], isAll: true })).toEqual([]);
-  expect(summary(script.take({ kind: "forked" }))).toBe("seal");
+  expect(script.take({ kind: "sequenced", uploads: [upload(2)], isAll: true })).toEqual([]);
+  expect(summary(script.take({ kind: "forked" }))).toBe("sequence");
 });
 
 test("[S30] what the server has of the site goes to the store before anything is sent", () => {
@@ -181,50 +181,50 @@ test("[S30] what the server has of the site goes to the store before anything is
   script.take({ kind: "welcomed", cursors: new Map() });
   expect(script.of("reoffer")).toEqual([{ kind: "reoffer", connection: 1, site: SITE, known: 40 }]);
   expect(script.take({ kind: "pending" })).toEqual([]);
-  expect(summary(script.take({ kind: "reoffered" }))).toBe("seal");
-  script.take({ kind: "sealed", uploads: sealed(41, 43), isAll: true });
+  expect(summary(script.take({ kind: "reoffered" }))).toBe("sequence");
+  script.take({ kind: "sequenced", uploads: sequenced(41, 43), isAll: true });
   expect(numbers(script)).toEqual([41, 42, 43]);
 });
 
 test("[S31] uploads of a former site go first, under its name, then the own site is named", () => {
   const script = new SessionScript().open();
   const uploads = [upload(7, OTHER_SITE), upload(1), upload(2)];
-  script.take({ kind: "sealed", uploads, isAll: true });
+  script.take({ kind: "sequenced", uploads, isAll: true });
   expect(script.sent).toEqual([{ t: "site", site: OTHER_SITE }]);
   script.hear({ t: "site", site: OTHER_SITE, known: 6 });
   expect(script.of("reoffer")).toEqual([
     { kind: "reoffer", connection: 1, site: OTHER_SITE, known: 6 },
   ]);
   script.take({ kind: "reoffered" });
-  script.take({ kind: "sealed", uploads, isAll: true });
+  script.take({ kind: "sequenced", uploads, isAll: true });
   expect(numbers(script)).toEqual([7]);
   script.hear({ t: "committed", txn: 101, outcomes: [outcome(7, OTHER_SITE)] });
   expect(script.sent).toEqual([{ t: "site", site: SITE }]);
   script.hear({ t: "site", site: SITE, known: 0 });
   script.take({ kind: "reoffered" });
-  script.take({ kind: "sealed", uploads: [upload(1), upload(2)], isAll: true });
+  script.take({ kind: "sequenced", uploads: [upload(1), upload(2)], isAll: true });
   expect(numbers(script)).toEqual([1, 2]);
 });
 
 test("[S32] at most 64 uploads are without an outcome, fewer where the server takes fewer", () => {
   const script = new SessionScript().open();
-  expect(script.of("seal").map(({ max }) => max)).toEqual([64]);
-  script.take({ kind: "sealed", uploads: sealed(1, 64), isAll: false });
+  expect(script.of("sequence").map(({ max }) => max)).toEqual([64]);
+  script.take({ kind: "sequenced", uploads: sequenced(1, 64), isAll: false });
   expect(script.sent).toHaveLength(64);
-  // Half of a window is sealed at once, not one for each outcome.
+  // Half of a window is sequenced at once, not one for each outcome.
   for (let number = 1; number < 32; number++) {
     script.hear({ t: "committed", txn: 100 + number, outcomes: [outcome(number)] });
     expect(summary(script.actions)).toBe("apply");
   }
   script.hear({ t: "committed", txn: 132, outcomes: [outcome(32)] });
-  expect(script.of("seal").map(({ max, sent }) => [max, ...sent])).toEqual([[32, [SITE, 64]]]);
+  expect(script.of("sequence").map(({ max, sent }) => [max, ...sent])).toEqual([[32, [SITE, 64]]]);
   const narrow = new SessionScript().open({ bounds: { ...WELCOME.bounds, uploads: 3 } });
-  expect(narrow.of("seal").map(({ max }) => max)).toEqual([3]);
+  expect(narrow.of("sequence").map(({ max }) => max)).toEqual([3]);
 });
 
 test("[S32] a server that has other uploads than expected is met anew, with what it has", () => {
   const script = new SessionScript().open();
-  script.take({ kind: "sealed", uploads: sealed(5, 6), isAll: true });
+  script.take({ kind: "sequenced", uploads: sequenced(5, 6), isAll: true });
   script.wait(5000);
   script.hear({ t: "site", site: SITE, known: 2 });
   expect(script.reports).toEqual([
@@ -238,21 +238,21 @@ test("[S32] a server that has other uploads than expected is met anew, with what
   expect(script.phase).toBe("waiting");
 });
 
-test("[S33] what is written while connected is sealed with the offset of the clocks, then sent", () => {
+test("[S33] what is written while connected is sequenced with the offset of the clocks, then sent", () => {
   const script = new SessionScript().idle({ now: WALL + 7000 });
   script.take({ kind: "pending" });
   expect(script.actions).toEqual([
-    { kind: "seal", connection: 1, offsetMs: 7000, max: 64, sent: new Map() },
+    { kind: "sequence", connection: 1, offsetMs: 7000, max: 64, sent: new Map() },
   ]);
   // Written while the store was at it: it is asked again.
   expect(script.take({ kind: "pending" })).toEqual([]);
-  script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
-  expect(summary(script.actions)).toBe("send upload, seal");
-  script.take({ kind: "sealed", uploads: [], isAll: true });
+  script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
+  expect(summary(script.actions)).toBe("send upload, sequence");
+  script.take({ kind: "sequenced", uploads: [], isAll: true });
   expect(script.actions).toEqual([]);
 });
 
-test("[S33] nothing is sealed without a connection", () => {
+test("[S33] nothing is sequenced without a connection", () => {
   const script = new SessionScript();
   expect(script.take({ kind: "pending" })).toEqual([]);
   script.greet();

@@ -22,11 +22,11 @@ test("[S78] an increment on a refused insert of a day ahead is stamped by the se
   const change = { kind: "update", ...place, edits } as const;
   await peer.store.transact((transaction) => transaction.apply([change]));
   // It was sent before the offset was known, and refused for another reason than its time.
-  const [insert] = await peer.seal(0, 1);
+  const [insert] = await peer.sequence(0, 1);
   if (insert === undefined) throw new Error("expected an upload");
   await take(pair, outcomeOf(insert, "refused", 1, "no"));
   await peer.fork(insert.site, insert.number + 1);
-  const [upload] = await peer.seal(-DAY_MS, 1);
+  const [upload] = await peer.sequence(-DAY_MS, 1);
   const most = timeOfMs(platform.nowMs - DAY_MS + DRIFT_MS_MAX);
   expect(upload?.steps.map(({ time }) => time <= most)).toEqual([true]);
   await uploadAll(pair, -DAY_MS);

@@ -119,8 +119,8 @@ test("[S17] of a deleted document the tombstone stays, so that an insert starts 
   expect(held(pair)).toEqual([]);
   expect(problems(pair.storage)).toEqual([]);
   await pair.peer.store.transact((transaction) => transaction.apply([insert("a")]));
-  const [sealed] = await pair.peer.seal(0, 1);
-  expect(sealed?.steps[0]?.operations).toEqual([{ ...insert("a"), clean: true }]);
+  const [sequenced] = await pair.peer.sequence(0, 1);
+  expect(sequenced?.steps[0]?.operations).toEqual([{ ...insert("a"), clean: true }]);
   await uploadAll(pair);
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1 });
   expect(problems(pair.storage)).toEqual([]);

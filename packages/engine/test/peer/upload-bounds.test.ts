@@ -21,13 +21,13 @@ import { type PeerPair, peerPair, take, upload, write } from "../support/peer-pa
 /** Sends all that waits, over the bytes of the protocol. Returns what became of each. */
 async function uploadBytes(pair: PeerPair): Promise<string[]> {
   const kinds: string[] = [];
-  for (const sealed of await pair.peer.seal(0, 100)) {
-    const { number, digest, steps } = sealed;
+  for (const sequenced of await pair.peer.sequence(0, 100)) {
+    const { number, digest, steps } = sequenced;
     const bytes = encodeMessage({ t: "upload", number, digest, steps });
     expect(bytes.length).toBeLessThanOrEqual(SYNC_MESSAGE_BYTES_MAX);
     const message = decodePeerMessage(bytes);
     if (message.t !== "upload") throw new Error("expected an upload");
-    const outcome = await upload(pair, { ...sealed, steps: message.steps });
+    const outcome = await upload(pair, { ...sequenced, steps: message.steps });
     kinds.push(outcome.kind);
     await take(pair, outcome);
   }

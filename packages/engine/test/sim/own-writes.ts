@@ -9,7 +9,7 @@ import { pendingChainOf } from "../../src/peer/chain.ts";
 import type { ConfirmedBatch } from "../../src/peer/peer-layers.ts";
 import type { PeerStore } from "../../src/peer/peer-store.ts";
 import { type PendingWrite, pendingOver } from "../../src/peer/pending-view.ts";
-import { heldKey, pendingKey, sealKey } from "../../src/store/keys.ts";
+import { heldKey, pendingKey, sequenceKey } from "../../src/store/keys.ts";
 import {
   type Held,
   type PendingRecord,
@@ -73,7 +73,7 @@ function saidIn({ parts, notices: told = [], outcomes }: ConfirmedBatch): Said[]
 
 function ownDocuments(view: View, { site, number, kind, txn }: Outcome): OwnDocument[] {
   const chain = kind === "applied" ? pendingChainOf(view.reader, site)?.chain : undefined;
-  const key = chain === undefined ? undefined : view.reader.get(sealKey(chain, number));
+  const key = chain === undefined ? undefined : view.reader.get(sequenceKey(chain, number));
   const record = key === undefined ? undefined : view.reader.get(pendingKey(key as number));
   if (record === undefined) return [];
   // What nobody covers any more goes with its last pending write.

@@ -7,7 +7,7 @@ import type { DocumentEntry, Operation, Outcome, Value } from "@bigpeer/protocol
 import { isShown } from "../../src/crdt/show.ts";
 import { partsOf } from "../../src/crdt/state-parts.ts";
 import { PeerStore } from "../../src/peer/peer-store.ts";
-import { type OwnUpload } from "../../src/peer/seal.ts";
+import { type OwnUpload } from "../../src/peer/sequenced-upload.ts";
 import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import type { UploadOutcome } from "../../src/store/records.ts";
@@ -144,9 +144,9 @@ export async function send(pair: PeerPair, key: string, ...ids: Value[]): Promis
 /** The answer of the server to an upload, with the documents that it wrote. */
 export async function upload(
   { server }: Pick<PeerPair, "server">,
-  sealed: OwnUpload,
+  sequenced: OwnUpload,
 ): Promise<Outcome> {
-  const { site, number, digest, steps } = sealed;
+  const { site, number, digest, steps } = sequenced;
   const answer = await server.upload({ site, number, digest, steps });
   if (answer.kind !== "taken") throw new Error(`the upload is ${answer.kind}`);
   const { txnId, outcome, reason } = answer.record;
@@ -175,8 +175,8 @@ export async function take(
 
 /** Uploads all that is pending, and takes the outcomes. */
 export async function uploadAll(pair: PeerPair, offsetMs = 0): Promise<void> {
-  await pair.peer.seal(offsetMs, 1000);
+  await pair.peer.sequence(offsetMs, 1000);
   const outcomes: Outcome[] = [];
-  for (const sealed of pair.peer.sealed()) outcomes.push(await upload(pair, sealed));
+  for (const sequenced of pair.peer.sequenced()) outcomes.push(await upload(pair, sequenced));
   await take(pair, ...outcomes);
 }

@@ -11,7 +11,7 @@ import {
   SYNC_VERSION,
   type Welcome,
 } from "@bigpeer/protocol";
-import type { SealedUpload } from "../../src/peer/peer-layers.ts";
+import type { SequencedUpload } from "../../src/peer/peer-layers.ts";
 import { peerState, peerStep } from "../../src/peer/peer-session.ts";
 import type {
   PeerAction,
@@ -57,7 +57,7 @@ export function otherPeer(session: number): PresentPeer {
   return { session, key, deviceName: "d", os: "o", sdk: "s", metadata: {}, since: WALL };
 }
 
-export function upload(number: number, site: string = SITE): SealedUpload {
+export function upload(number: number, site: string = SITE): SequencedUpload {
   return { site, number, digest: new Uint8Array(32).fill(number), steps: [] };
 }
 
@@ -135,7 +135,7 @@ export class SessionScript {
   /** As `open`, and nothing waits to be uploaded. */
   idle(welcome: Partial<Welcome> = {}): this {
     this.open(welcome);
-    this.take({ kind: "sealed", uploads: [], isAll: true });
+    this.take({ kind: "sequenced", uploads: [], isAll: true });
     return this;
   }
 

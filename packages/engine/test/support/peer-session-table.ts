@@ -53,7 +53,7 @@ export const PHASE_TABLE: { readonly [event: string]: PhaseColumns } = {
     connecting: "nothing",
     greeting: "nothing",
     settling: "nothing",
-    open: "open: seal",
+    open: "open: sequence",
   },
   token: {
     stopped: "nothing",
@@ -151,7 +151,7 @@ export const PHASE_TABLE: { readonly [event: string]: PhaseColumns } = {
     settling: "settling: send want",
     open: "open: send want",
   },
-  sealed: {
+  sequenced: {
     stopped: "nothing",
     waiting: "nothing",
     connecting: "nothing",
@@ -348,7 +348,7 @@ export const PHASE_TABLE: { readonly [event: string]: PhaseColumns } = {
 /** The wait after the event, and what the event did. */
 export interface UploadColumns {
   readonly nothing: string;
-  readonly sealing: string;
+  readonly sequencing: string;
   readonly site: string;
   readonly reoffering: string;
   readonly forking: string;
@@ -356,50 +356,50 @@ export interface UploadColumns {
 
 export const UPLOAD_TABLE: { readonly [event: string]: UploadColumns } = {
   pending: {
-    nothing: "sealing <- open: seal",
-    sealing: "sealing <- nothing",
+    nothing: "sequencing <- open: sequence",
+    sequencing: "sequencing <- nothing",
     site: "site <- nothing",
     reoffering: "reoffering <- nothing",
     forking: "forking <- nothing",
   },
-  sealed: {
+  sequenced: {
     nothing: "nothing <- nothing",
-    sealing: "nothing <- open: send upload",
+    sequencing: "nothing <- open: send upload",
     site: "site <- nothing",
     reoffering: "reoffering <- nothing",
     forking: "forking <- nothing",
   },
   reoffered: {
     nothing: "nothing <- nothing",
-    sealing: "sealing <- nothing",
+    sequencing: "sequencing <- nothing",
     site: "site <- nothing",
-    reoffering: "sealing <- open: seal",
+    reoffering: "sequencing <- open: sequence",
     forking: "forking <- nothing",
   },
   forked: {
     nothing: "nothing <- nothing",
-    sealing: "sealing <- nothing",
+    sequencing: "sequencing <- nothing",
     site: "site <- nothing",
     reoffering: "reoffering <- nothing",
-    forking: "sealing <- open: seal",
+    forking: "sequencing <- open: sequence",
   },
   "message committed": {
     nothing: "nothing <- open: apply",
-    sealing: "sealing <- open: apply",
+    sequencing: "sequencing <- open: apply",
     site: "site <- open: apply",
     reoffering: "reoffering <- open: apply",
     forking: "forking <- open: apply",
   },
   "message forked": {
     nothing: "forking <- open: fork",
-    sealing: "sealing <- nothing",
+    sequencing: "sequencing <- nothing",
     site: "site <- nothing",
     reoffering: "reoffering <- nothing",
     forking: "forking <- nothing",
   },
   "message site": {
     nothing: "waiting <- waiting: hangUp, report disconnected, wakeAt",
-    sealing: "waiting <- waiting: hangUp, report disconnected, wakeAt",
+    sequencing: "waiting <- waiting: hangUp, report disconnected, wakeAt",
     site: "reoffering <- open: reoffer",
     reoffering: "waiting <- waiting: hangUp, report disconnected, wakeAt",
     forking: "waiting <- waiting: hangUp, report disconnected, wakeAt",

@@ -17,7 +17,7 @@ import {
 import { type DocumentState, EMPTY_STATE } from "../../src/crdt/state.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { stateOfParts } from "../../src/crdt/state-parts.ts";
-import type { OwnUpload } from "../../src/peer/seal.ts";
+import type { OwnUpload } from "../../src/peer/sequenced-upload.ts";
 import { findTransaction } from "../../src/store/change-log.ts";
 import type { JudgeUpload } from "../../src/store/upload.ts";
 import { describeState } from "./dump.ts";
@@ -148,8 +148,8 @@ export class PeerWalk {
   /** The server takes what is pending, or refuses it; the peer does not hear of it yet. */
   async upload(): Promise<void> {
     const { peer, server } = this.pair;
-    await peer.seal(0, 1 + this.random.below(3));
-    const next = peer.sealed().find(({ number }) => number > this.#sent);
+    await peer.sequence(0, 1 + this.random.below(3));
+    const next = peer.sequenced().find(({ number }) => number > this.#sent);
     if (next === undefined) return;
     this.#sent = next.number;
     const judge: JudgeUpload | undefined = this.random.oneIn(4) ? refuseAll : undefined;

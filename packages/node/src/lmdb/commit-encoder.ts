@@ -51,7 +51,7 @@ export class CommitEncoder {
         encoded.push(
           value === undefined
             ? removalOf(key)
-            : this.#sealed(this.#encoder.encodeAtOnce(value, key, true)),
+            : this.#withChecksum(this.#encoder.encodeAtOnce(value, key, true)),
         );
       });
     } catch (error) {
@@ -83,18 +83,18 @@ export class CommitEncoder {
 
   *#encodeOne(value: Value, key: Key): Generator<void, EncodedWrite> {
     try {
-      return this.#sealed(this.#encoder.encodeAtOnce(value, key, false));
+      return this.#withChecksum(this.#encoder.encodeAtOnce(value, key, false));
     } catch (error) {
       if (error !== TOO_LARGE) throw error;
     }
     yield;
     const record = yield* this.#encoder.encodeInSteps(value, key);
-    yield* this.#check.sealInSteps(record, key);
+    yield* this.#check.writeChecksumInSteps(record, key);
     return record;
   }
 
-  #sealed(record: LentBytes): LentBytes {
-    this.#check.seal(record.chunk, record.start, record.size, record.key);
+  #withChecksum(record: LentBytes): LentBytes {
+    this.#check.writeChecksum(record.chunk, record.start, record.size, record.key);
     return record;
   }
 }

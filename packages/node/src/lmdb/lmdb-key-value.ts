@@ -37,6 +37,7 @@ import {
 import { assert, PeerError, type Value } from "@bigpeer/protocol";
 import { errorNumber, hasRoom, isFullError, makeFolder, placeCopy, syncFolder } from "../disk.ts";
 import { NODE_CLOCK, type SliceClock } from "../slices.ts";
+import { ChecksummedPiece, type ChecksummedRecords } from "./checksummed-piece.ts";
 import { CommitEncoder, ENTRIES_AT_ONCE, type EncodedWrite } from "./commit-encoder.ts";
 import { EntryIterator, KeyIterator } from "./entry-iterator.ts";
 import { type EndReason, SnapshotHolder, type View } from "./held-snapshot.ts";
@@ -56,7 +57,6 @@ import { checkLmdbFile } from "./lmdb-file.ts";
 import { unpacked } from "./packed-entries.ts";
 import { RecordCheck } from "./record-check.ts";
 import { RecordReader } from "./record-reader.ts";
-import { SealedPiece, type SealedRecords } from "./sealed-piece.ts";
 import { markRecord, type ShapeRecord, shapeRecords } from "./shape-records.ts";
 import { ShapeTable } from "./shape-table.ts";
 import { ValueDecoder } from "./value-decoder.ts";
@@ -122,7 +122,7 @@ export class LmdbKeyValue implements KeyValue {
   readonly #work = new Set<Promise<void>>();
   #isCommitting = false;
   /** Set while records of format 1 get checksums; a commit waits for the piece. */
-  #sealing: Promise<void> | undefined;
+  #checksumming: Promise<void> | undefined;
   /** Set while an environment is being closed. */
   #isEnding = false;
   #closing: Promise<void> | undefined;
@@ -153,7 +153,7 @@ export class LmdbKeyValue implements KeyValue {
     if (writes.size === 0) return;
     // Set at once, so that no checksums are added before this commit.
     this.#isCommitting = true;
-    if (this.#sealing !== undefined) await this.#sealing;
+    if (this.#checksumming !== undefined) await this.#checksumming;
     try {
       await this.#track(this.#write(writes));
     } finally {
@@ -181,30 +181,31 @@ export class LmdbKeyValue implements KeyValue {
    * commit. Returns the key to continue at, and undefined at the end. Then, if every record was
    * readable, a record without a checksum is an error from now on (K71).
    */
-  async sealSome(from: Key): Promise<Key | undefined> {
-    assert(!this.#readOnly, "records are sealed only where the storage is open for writing");
-    while (this.#isCommitting || this.#sealing !== undefined) await Promise.allSettled(this.#work);
+  async addChecksums(from: Key): Promise<Key | undefined> {
+    assert(!this.#readOnly, "records get checksums only where the storage is open for writing");
+    while (this.#isCommitting || this.#checksumming !== undefined)
+      await Promise.allSettled(this.#work);
     const environment = this.#use();
     if (this.#check.isStrict) return undefined;
     if (from === FIRST_KEY) this.#hasUnreadable = false;
     let next: Key | undefined;
-    const sealing = this.#track(
-      this.#sealPiece(environment, from).then((reached) => {
+    const checksumming = this.#track(
+      this.#checksumPiece(environment, from).then((reached) => {
         next = reached;
       }),
     );
-    this.#sealing = sealing.catch(() => {});
+    this.#checksumming = checksumming.catch(() => {});
     try {
-      await sealing;
+      await checksumming;
     } finally {
-      this.#sealing = undefined;
+      this.#checksumming = undefined;
     }
     return next;
   }
 
-  async #sealPiece(environment: Environment, from: Key): Promise<Key | undefined> {
+  async #checksumPiece(environment: Environment, from: Key): Promise<Key | undefined> {
     this.#current ??= new LmdbView(environment, this.#reader);
-    const { records, next, hasUnreadable } = this.#current.unsealed(from);
+    const { records, next, hasUnreadable } = this.#current.withoutChecksum(from);
     this.#hasUnreadable ||= hasUnreadable;
     const isEnd = next === undefined && !this.#hasUnreadable;
     if (records.length === 0 && !isEnd) return next;
@@ -397,8 +398,8 @@ class LmdbView implements View {
   }
 
   /** The records without a checksum from a key on, with one added, as many as fit one piece. */
-  unsealed(from: Key): SealedRecords {
-    const piece = new SealedPiece();
+  withoutChecksum(from: Key): ChecksummedRecords {
+    const piece = new ChecksummedPiece();
     const source = this.#iterate({ from, to: "\xff" }, (options) => this.#values.getRange(options));
     try {
       for (let step = source.next(); step.done !== true; step = source.next()) {

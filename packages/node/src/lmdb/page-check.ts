@@ -19,7 +19,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { compareBytes } from "@bigpeer/protocol";
 import { HEAD_SIZE, META, type Meta, NO_PAGE } from "./lmdb-file.ts";
-import { isSealed } from "./record-check.ts";
+import { hasChecksum } from "./record-check.ts";
 
 export interface PageReport {
   readonly pages: number;
@@ -194,7 +194,7 @@ class PageWalk {
       ? this.#readBig(page, dataAt, dataSize, totals)
       : page.subarray(dataAt, dataAt + dataSize);
     if (kind === "records") {
-      if (!isSealed(data)) this.#unprotected++;
+      if (!hasChecksum(data)) this.#unprotected++;
     } else if (kind === "free") this.#checkFree(data);
     else {
       if (dataSize !== TREE_SIZE) throw new Damage("expected the record of a tree");

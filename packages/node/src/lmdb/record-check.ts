@@ -62,17 +62,17 @@ export class RecordCheck {
   }
 
   /** Writes the checksum of a record into the bytes that were left for it at `start`. */
-  seal(bytes: Uint8Array, start: number, size: number, key: Key): void {
+  writeChecksum(bytes: Uint8Array, start: number, size: number, key: Key): void {
     if (bytes !== this.#bytes) this.#look(bytes);
     bytes[start] = CHECKED;
     this.#view.setInt32(start + 1, this.#sum(start + CHECK_SIZE, start + size, key), true);
   }
 
   /** As writeChecksum, with pauses for a large record, which must not change meanwhile. */
-  *sealInSteps(record: SealedBytes, key: Key): Generator<void, void> {
+  *writeChecksumInSteps(record: ChecksummedBytes, key: Key): Generator<void, void> {
     const { chunk, start, size } = record;
     if (size <= SUM_AT_ONCE) {
-      this.seal(chunk, start, size, key);
+      this.writeChecksum(chunk, start, size, key);
       return;
     }
     const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength);
@@ -92,14 +92,14 @@ export class RecordCheck {
 }
 
 /** A record inside a larger buffer. */
-export interface SealedBytes {
+export interface ChecksummedBytes {
   readonly chunk: Uint8Array;
   readonly start: number;
   readonly size: number;
 }
 
 /** Whether a record has a checksum, right or not. */
-export function isSealed(record: Uint8Array): boolean {
+export function hasChecksum(record: Uint8Array): boolean {
   return record[0] === CHECKED;
 }
 

@@ -22,7 +22,7 @@ export const ALL_CHECKED_KEY = "checked";
 /** Key after the last possible shape. */
 export const SHAPES_END: Key = shapeKey(SHAPE_COUNT_MAX);
 
-const sealer = new RecordCheck(true);
+const checksummer = new RecordCheck(true);
 
 export function shapeKey(number: number): Key {
   return String.fromCharCode(number >> 8, number & 0xff);
@@ -30,17 +30,17 @@ export function shapeKey(number: number): Key {
 
 /** The records of shapes whose first has the number `first`. */
 export function shapeRecords(first: number, shapes: readonly string[][]): ShapeRecord[] {
-  return shapes.map((shape, i) => sealed(shapeKey(first + i), encodeCbor(shape)));
+  return shapes.map((shape, i) => withChecksum(shapeKey(first + i), encodeCbor(shape)));
 }
 
 export function markRecord(): ShapeRecord {
-  return sealed(ALL_CHECKED_KEY, encodeCbor(true));
+  return withChecksum(ALL_CHECKED_KEY, encodeCbor(true));
 }
 
-function sealed(key: Key, content: Uint8Array): ShapeRecord {
+function withChecksum(key: Key, content: Uint8Array): ShapeRecord {
   const value = new Uint8Array(CHECK_SIZE + content.length);
   value.set(content, CHECK_SIZE);
-  sealer.seal(value, 0, value.length, key);
+  checksummer.writeChecksum(value, 0, value.length, key);
   return { key, value };
 }
 

@@ -7,10 +7,10 @@ function hash(text: string, seed = 0): number {
   return xxh32(new DataView(bytes.buffer), 0, bytes.length, seed) >>> 0;
 }
 
-function sealed(value: Uint8Array, key: string): Uint8Array {
+function withChecksum(value: Uint8Array, key: string): Uint8Array {
   const record = new Uint8Array(CHECK_SIZE + value.length);
   record.set(value, CHECK_SIZE);
-  new RecordCheck(true).seal(record, 0, record.length, key);
+  new RecordCheck(true).writeChecksum(record, 0, record.length, key);
   return record;
 }
 
@@ -31,15 +31,19 @@ test.each<[string, number, number]>([
 
 // What is in these bytes is on the disks of users.
 test("[K70] a record is c1, the sum over its key and value, and the value", () => {
-  expect(Buffer.from(sealed(new Uint8Array([0xc3]), "d")).toString("hex")).toBe("c181129c57c3");
+  expect(Buffer.from(withChecksum(new Uint8Array([0xc3]), "d")).toString("hex")).toBe(
+    "c181129c57c3",
+  );
   const long = Uint8Array.from({ length: 40 }, (_, i) => i);
-  expect(Buffer.from(sealed(long, "m\x00\xff").subarray(0, 5)).toString("hex")).toBe("c1b907b8b0");
+  expect(Buffer.from(withChecksum(long, "m\x00\xff").subarray(0, 5)).toString("hex")).toBe(
+    "c1b907b8b0",
+  );
 });
 
 test("[K70] a record is read back where key and bytes are those that were written", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.string(), (value, key) => {
-      const record = sealed(value, key);
+      const record = withChecksum(value, key);
       expect(start(record, key)).toBe(CHECK_SIZE);
       expect(start(record, key, false)).toBe(CHECK_SIZE);
       expect(() => start(record, `${key}x`)).toThrow(/expected the record that was written/);
@@ -48,7 +52,7 @@ test("[K70] a record is read back where key and bytes are those that were writte
 });
 
 test("[K70] every change of up to four bytes in a row is found, also of the mark and the sum", () => {
-  const record = sealed(
+  const record = withChecksum(
     Uint8Array.from({ length: 45 }, (_, i) => 7 * i),
     "key",
   );
@@ -93,8 +97,8 @@ test("[K70] a large record is summed up a megabyte at a time, with the same sum"
     chunk.set(value, 10 + CHECK_SIZE);
     const record = { chunk, start: 10, size: CHECK_SIZE + size };
     let pauses = 0;
-    for (const _ of new RecordCheck(true).sealInSteps(record, "key")) pauses++;
-    expect(Buffer.compare(chunk.subarray(10), sealed(value, "key"))).toBe(0);
+    for (const _ of new RecordCheck(true).writeChecksumInSteps(record, "key")) pauses++;
+    expect(Buffer.compare(chunk.subarray(10), withChecksum(value, "key"))).toBe(0);
     expect(pauses).toBeGreaterThanOrEqual(Math.floor(size / (1024 * 1024)));
   }
 });

@@ -4,9 +4,9 @@
 
 import type { Key } from "@bigpeer/engine";
 import type { EncodedWrite } from "./commit-encoder.ts";
-import { CHECK_SIZE, isSealed, RecordCheck } from "./record-check.ts";
+import { CHECK_SIZE, hasChecksum, RecordCheck } from "./record-check.ts";
 
-export interface SealedRecords {
+export interface ChecksummedRecords {
   readonly records: EncodedWrite[];
   /** Where the next piece begins; undefined at the end. */
   readonly next: Key | undefined;
@@ -18,7 +18,7 @@ export interface SealedRecords {
 const LOOKED_AT_MAX = 2000;
 const BYTES_MAX = 256 * 1024;
 
-export class SealedPiece {
+export class ChecksummedPiece {
   readonly #records: EncodedWrite[] = [];
   readonly #check = new RecordCheck(true);
   #lookedAt = 0;
@@ -32,7 +32,7 @@ export class SealedPiece {
   /** `bytes` are lent; `read` throws when they are no record. */
   add(key: Key, bytes: Uint8Array, read: () => unknown): void {
     this.#lookedAt++;
-    if (isSealed(bytes)) return;
+    if (hasChecksum(bytes)) return;
     const size = CHECK_SIZE + bytes.length;
     const chunk = Buffer.allocUnsafeSlow(size);
     for (let i = 0; i < bytes.length; i++) chunk[CHECK_SIZE + i] = bytes[i] as number;
@@ -42,12 +42,12 @@ export class SealedPiece {
       this.#hasUnreadable = true;
       return;
     }
-    this.#check.seal(chunk, 0, size, key);
+    this.#check.writeChecksum(chunk, 0, size, key);
     this.#records.push({ key, keySize: key.length, chunk, start: 0, size, isAlone: false });
     this.#bytes += size;
   }
 
-  cutAt(next: Key | undefined): SealedRecords {
+  cutAt(next: Key | undefined): ChecksummedRecords {
     return { records: this.#records, next, hasUnreadable: this.#hasUnreadable };
   }
 }

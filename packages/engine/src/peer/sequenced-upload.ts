@@ -17,7 +17,7 @@ import {
   type UploadOperation,
 } from "@bigpeer/protocol";
 import type { Platform } from "../platform.ts";
-import { KEPT, keptKey, peerNumberOfKey, pendingKey, sealRange } from "../store/keys.ts";
+import { KEPT, keptKey, peerNumberOfKey, pendingKey, sequenceRange } from "../store/keys.ts";
 import {
   beginning,
   CHAIN_FACT,
@@ -34,11 +34,11 @@ import type { UploadStep } from "../store/upload.ts";
 import type { View } from "../store/view.ts";
 import { linkAfter, openChains, pendingChainOf, pendingChains, sentUpTo } from "./chain.ts";
 import type { Layers } from "./layers.ts";
-import type { SealedUpload } from "./peer-layers.ts";
+import type { SequencedUpload } from "./peer-layers.ts";
 import { OFFSET_MS_MAX } from "./server-time.ts";
 
 /** An upload with the id of its local transaction. */
-export interface OwnUpload extends SealedUpload {
+export interface OwnUpload extends SequencedUpload {
   readonly commitId: number;
 }
 
@@ -63,7 +63,7 @@ export interface Numbering {
 type Numbered = readonly [commitId: number, record: PendingRecord];
 
 /** Hands out the next transactions that were never sent, at most `max`, which are final then. */
-export function sealNext(
+export function sequenceNext(
   layers: Layers,
   { life, platform }: Numbering,
   { max, ...clock }: ServerClock & { readonly max: number },
@@ -80,22 +80,22 @@ export function sealNext(
   return due.map(ownUpload);
 }
 
-function ownUpload([commitId, { site, steps, seal }]: Numbered): OwnUpload {
-  return { site, number: seal.number, digest: seal.digest, steps, commitId };
+function ownUpload([commitId, { site, steps, seal: sequence }]: Numbered): OwnUpload {
+  return { site, number: sequence.number, digest: sequence.digest, steps, commitId };
 }
 
 /**
  * Uploads that were sent and have no outcome, in the order of sending. For each site, `after` names
  * the number to start after.
  */
-export function* sealedUploads(
+export function* sequencedUploads(
   { reader }: View,
   life: Site,
   after: ReadonlyMap<Site, number> = new Map(),
 ): Iterable<OwnUpload> {
   const fact = chainFact(reader, life);
   for (const { site, chain } of pendingChains(reader)) {
-    const range = sealRange(chain, after.get(site) ?? 0, sentUpTo(fact, chain));
+    const range = sequenceRange(chain, after.get(site) ?? 0, sentUpTo(fact, chain));
     for (const { value } of reader.entries(range)) {
       const commitId = value as number;
       const record = reader.get(pendingKey(commitId)) as unknown as PendingRecord | undefined;
@@ -151,9 +151,9 @@ function withFormer(fact: ChainFact, former: readonly Chain[]): ChainFact {
   return former.length === 0 ? alone : { ...alone, former };
 }
 
-function isUnsent(fact: ChainFact, { seal }: PendingRecord): boolean {
-  const sent = sentUpTo(fact, seal.chain);
-  return sent !== undefined && seal.number > sent;
+function isUnsent(fact: ChainFact, { seal: sequence }: PendingRecord): boolean {
+  const sent = sentUpTo(fact, sequence.chain);
+  return sent !== undefined && sequence.number > sent;
 }
 
 /** What a server has of a site. `isUnasked`: the first answer about it in this history. */
@@ -183,8 +183,8 @@ export function reofferKept(
   // Outcomes come in the order of numbers: from the first pending upload on there is none.
   const unreported = pending?.first ?? (fact.site === site ? fact.number + 1 : undefined);
   if (unreported !== undefined && known >= unreported - 1) return;
-  const kept = keptOf(layers, site).filter(([, { seal }]) => seal.number > known);
-  const numbers = new Set(kept.map(([, { seal }]) => seal.number));
+  const kept = keptOf(layers, site).filter(([, { seal: sequence }]) => sequence.number > known);
+  const numbers = new Set(kept.map(([, { seal: sequence }]) => sequence.number));
   const last = unreported === undefined ? lastOf(numbers, known) : unreported - 1;
   for (const [commitId, record] of kept) bringBack(layers, commitId, record);
   if (known === 0) return;
@@ -229,7 +229,7 @@ function unsent(
 ): Numbered[] {
   const found: Numbered[] = [];
   for (const { chain, sent } of openChains(fact)) {
-    for (const { value } of layers.view.reader.entries(sealRange(chain, sent.number))) {
+    for (const { value } of layers.view.reader.entries(sequenceRange(chain, sent.number))) {
       if (found.length >= max) return found;
       const record = layers.pending(value as number);
       if (record !== undefined) found.push([value as number, record]);
@@ -256,7 +256,7 @@ function withSent(layers: Layers, fact: ChainFact, due: readonly Numbered[]): Ch
 }
 
 function hasMore(layers: Layers, { chain, sent }: Chain): boolean {
-  for (const _ of layers.view.reader.keys(sealRange(chain, sent.number))) return true;
+  for (const _ of layers.view.reader.keys(sequenceRange(chain, sent.number))) return true;
   return false;
 }
 
@@ -288,12 +288,12 @@ function areRight(due: readonly Numbered[], fact: ChainFact, clock: ServerClock)
  * device's clock says nothing about writes of a former incarnation, perhaps on another device.
  */
 function needsCorrection(
-  { offset, by, seal }: PendingRecord,
+  { offset, by, seal: sequence }: PendingRecord,
   { chain }: ChainFact,
   { offsetMs }: ServerClock,
 ): boolean {
   if (offsetMs === undefined || offset !== undefined) return false;
-  if (by !== undefined && seal.chain !== chain) return false;
+  if (by !== undefined && sequence.chain !== chain) return false;
   return Math.abs(offsetMs - (by ?? 0)) > OFFSET_MS_MAX;
 }
 
@@ -334,7 +334,12 @@ interface Restamping {
  * Returns the new end of the current chain.
  */
 function renumber(layers: Layers, fact: ChainFact, renumbering: Renumbering): ChainFact {
-  const { platform, clock, entries, chainOf = ({ seal }) => seal.chain } = renumbering;
+  const {
+    platform,
+    clock,
+    entries,
+    chainOf = ({ seal: sequence }) => sequence.chain,
+  } = renumbering;
   const tails = new Map<number, Tail>();
   const restamping: Restamping = { fact, clock, births: new Map(), last: 0 };
   for (const { chain, site, sent } of openChains(fact)) {
@@ -349,7 +354,7 @@ function renumber(layers: Layers, fact: ChainFact, renumbering: Renumbering): Ch
     const link = linkAfter(platform, tail.link, record.steps);
     tail.link = link;
     const { number, digest } = link;
-    const after = { ...record, seal: { chain, number, digest } };
+    const after = { ...record, sequence: { chain, number, digest } };
     // If the content is the same, the view need not be computed again.
     if (!isSameContent(before, after)) layers.putPending(commitId, after);
     else if (!isSamePlace(before, after)) layers.markPending(commitId, after);

@@ -30,21 +30,23 @@ test("[S33] [K60] number, times and digest are durable when they are handed out,
   await write(pair, insert("a"));
   await write(pair, increment("a", 1));
   await write(pair, increment("a", 1));
-  const sealed = await pair.peer.seal(0, 2);
-  expect(sealed.map(({ number }) => number)).toEqual([1, 2]);
-  const first = uploadDigest(pair.platform, undefined, sealed[0]?.steps ?? []);
-  expect(sealed[0]?.digest).toEqual(first);
-  expect(sealed[1]?.digest).toEqual(uploadDigest(pair.platform, first, sealed[1]?.steps ?? []));
+  const sequenced = await pair.peer.sequence(0, 2);
+  expect(sequenced.map(({ number }) => number)).toEqual([1, 2]);
+  const first = uploadDigest(pair.platform, undefined, sequenced[0]?.steps ?? []);
+  expect(sequenced[0]?.digest).toEqual(first);
+  expect(sequenced[1]?.digest).toEqual(
+    uploadDigest(pair.platform, first, sequenced[1]?.steps ?? []),
+  );
   await reopen(pair, { isCrash: true });
-  expect(pair.peer.sealed()).toEqual(sealed);
+  expect(pair.peer.sequenced()).toEqual(sequenced);
   pair.platform.nowMs += HOUR;
-  const third = await pair.peer.seal(HOUR, 10);
+  const third = await pair.peer.sequence(HOUR, 10);
   expect(third.map(({ number }) => number)).toEqual([3]);
-  expect(pair.peer.sealed()).toEqual([...sealed, ...third]);
+  expect(pair.peer.sequenced()).toEqual([...sequenced, ...third]);
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S78] times of a clock that was wrong are corrected, in order, before they are sealed", async () => {
+test("[S78] times of a clock that was wrong are corrected, in order, before they are sequenced", async () => {
   const pair = await peerPair();
   const right = pair.platform.nowMs;
   pair.platform.nowMs = right + 48 * HOUR;
@@ -52,12 +54,12 @@ test("[S78] times of a clock that was wrong are corrected, in order, before they
   await write(pair, increment("a", 1));
   pair.platform.nowMs += 5000;
   await write(pair, increment("a", 2));
-  const sealed = await pair.peer.seal(-48 * HOUR, 10);
-  const times = sealed.flatMap(({ steps }) => steps.map(({ time }) => time));
+  const sequenced = await pair.peer.sequence(-48 * HOUR, 10);
+  const times = sequenced.flatMap(({ steps }) => steps.map(({ time }) => time));
   expect(times).toEqual([...times].sort((a, b) => a - b));
   expect(times.map((time) => msOfTime(time) - right)).toEqual([0, 0, 5000]);
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
-  for (const each of sealed) await take(pair, await upload(pair, each));
+  for (const each of sequenced) await take(pair, await upload(pair, each));
   expect(counterAt(pair)).toBe(3);
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
   expect(problems(pair.storage)).toEqual([]);
@@ -72,8 +74,8 @@ test("[S78] times stay above all that the writer had seen", async () => {
   // Far behind: by its own clock it wrote before the server did.
   pair.platform.nowMs -= 48 * HOUR;
   await write(pair, set("a", "n", 2));
-  const [sealed] = await pair.peer.seal(47 * HOUR, 1);
-  expect(sealed?.steps[0]?.time).toBe(seen + 1);
+  const [sequenced] = await pair.peer.sequence(47 * HOUR, 1);
+  expect(sequenced?.steps[0]?.time).toBe(seen + 1);
   await uploadAll(pair);
   expect(pair.server.read((snapshot) => snapshot.get("c", "a")?.fields)).toEqual({ n: 2 });
 });
@@ -85,8 +87,8 @@ test("[S78] a clock that was set right in between leaves no time in the future",
   await write(pair, insert("a"));
   pair.platform.nowMs = right;
   await write(pair, increment("a", 1));
-  const sealed = await pair.peer.seal(0, 10);
-  const last = Math.max(...sealed.flatMap(({ steps }) => steps.map(({ time }) => time)));
+  const sequenced = await pair.peer.sequence(0, 10);
+  const last = Math.max(...sequenced.flatMap(({ steps }) => steps.map(({ time }) => time)));
   expect(last).toBeLessThanOrEqual(timeOfMs(right) + 2);
   await uploadAll(pair);
   expect(counterAt(pair)).toBe(1);
@@ -99,16 +101,16 @@ test("[S75] a fork takes a new site and numbers anew what has no outcome", async
   await uploadAll(pair);
   await write(pair, increment("a", 1));
   await write(pair, increment("a", 2));
-  const before = await pair.peer.seal(0, 10);
+  const before = await pair.peer.sequence(0, 10);
   await write(pair, insert("b"), increment("a", 4));
   await write(pair, increment("b", 1));
   const { site } = pair.peer;
   await pair.peer.fork(site, 3);
   expect(pair.peer.site).not.toBe(site);
-  expect(pair.peer.sealed()).toEqual(before.slice(0, 1));
+  expect(pair.peer.sequenced()).toEqual(before.slice(0, 1));
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 7 });
   await uploadAll(pair);
-  expect(pair.peer.sealed()).toEqual([]);
+  expect(pair.peer.sequenced()).toEqual([]);
   expect(counterAt(pair)).toBe(7);
   expect(counterAt(pair, "b")).toBe(1);
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 7 });
@@ -139,8 +141,8 @@ test("[S30] a restored server is offered again what it was told, and counts it o
   // It has nothing at all: what was taken from us shows all the same.
   await pair.peer.apply({ parts: [{ subscription: key, entries: [], range: {} }], outcomes: [] });
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
-  await pair.peer.seal(0, 10);
-  expect(pair.peer.sealed().map(({ number }) => number)).toEqual([1, 2, 3]);
+  await pair.peer.sequence(0, 10);
+  expect(pair.peer.sequenced().map(({ number }) => number)).toEqual([1, 2, 3]);
   await uploadAll(restored);
   expect(counterAt(restored)).toBe(3);
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
@@ -162,20 +164,20 @@ test("[S30] what is not kept any more makes the peer take a new site", async () 
   expect(pair.peer.site).toBe(site);
   await pair.peer.reoffer(site, 1);
   expect(pair.peer.site).not.toBe(site);
-  const sealed = await pair.peer.seal(0, 10);
-  expect(sealed.map((each) => [each.site, each.number])).toEqual([[pair.peer.site, 1]]);
+  const sequenced = await pair.peer.sequence(0, 10);
+  expect(sequenced.map((each) => [each.site, each.number])).toEqual([[pair.peer.site, 1]]);
   expect(problems(pair.storage)).toEqual([]);
 });
 
 test("[S32] outcomes of uploads that are not pending change nothing", async () => {
   const pair = await peerPair();
   await write(pair, insert("a", { n: 1 }));
-  const [sealed] = await pair.peer.seal(0, 1);
-  if (sealed === undefined) throw new Error("expected an upload");
-  await take(pair, outcomeOf({ ...sealed, number: 2 }, "refused", 1));
-  await take(pair, outcomeOf({ ...sealed, site: "00000000000000ff" }, "applied", 1));
+  const [sequenced] = await pair.peer.sequence(0, 1);
+  if (sequenced === undefined) throw new Error("expected an upload");
+  await take(pair, outcomeOf({ ...sequenced, number: 2 }, "refused", 1));
+  await take(pair, outcomeOf({ ...sequenced, site: "00000000000000ff" }, "applied", 1));
   expect(pair.peer.pendingCount).toBe(1);
-  const outcome = await upload(pair, sealed);
+  const outcome = await upload(pair, sequenced);
   await take(pair, outcome, outcome);
   expect(pair.peer.pendingCount).toBe(0);
   expect(problems(pair.storage)).toEqual([]);

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { ChecksummedPiece } from "../../src/lmdb/checksummed-piece.ts";
 import { RecordCheck } from "../../src/lmdb/record-check.ts";
-import { SealedPiece } from "../../src/lmdb/sealed-piece.ts";
 
 test("[K71] a record gets its checksum, one that has it is left, one that cannot be read too", () => {
-  const piece = new SealedPiece();
+  const piece = new ChecksummedPiece();
   const old = new Uint8Array([0x92, 1, 2]);
   piece.add("old", old, () => undefined);
   piece.add("new", new Uint8Array([0xc1, 1, 2, 3, 4, 5]), () => undefined);
@@ -20,11 +20,11 @@ test("[K71] a record gets its checksum, one that has it is left, one that cannot
 });
 
 test("[K71] a piece is bounded by the records that it looks at and by its bytes", () => {
-  const looked = new SealedPiece();
+  const looked = new ChecksummedPiece();
   let count = 0;
   for (; !looked.isFull; count++) looked.add(`${count}`, new Uint8Array([0xc1]), () => undefined);
   expect(count).toBe(2000);
-  const written = new SealedPiece();
+  const written = new ChecksummedPiece();
   const large = new Uint8Array(100_000).fill(1);
   for (count = 0; !written.isFull; count++) written.add(`${count}`, large, () => undefined);
   expect(count).toBe(3);
