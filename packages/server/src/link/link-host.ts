@@ -471,7 +471,7 @@ export class LinkHost {
   }
 
   #report({ id: appId }: LinkedApp, news: LinkNews): void {
-    const { kind, isReplay: _, ...event } = news;
+    const { kind, isRecurring: _, ...event } = news;
     const { log } = this.#options;
     if (kind === "linked") return linkLine(log, "info", "a link is up", { appId, ...event });
     const level = levelOf(news);
@@ -531,8 +531,8 @@ export class LinkHost {
 const STRANGE_CODES: ReadonlySet<string> = new Set(["unauthorized", "malformed", "version"]);
 
 /** An intended end is no warning, and a repeated one is for debugging. */
-function levelOf({ code = "", isReplay }: LinkNews): LogLevel {
-  if (isReplay === true || code === "duplicate") return "debug";
+function levelOf({ code = "", isRecurring }: LinkNews): LogLevel {
+  if (isRecurring === true || code === "duplicate") return "debug";
   return code === "stopped" || code === "closing" ? "info" : "warn";
 }
 

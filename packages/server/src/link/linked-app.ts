@@ -41,7 +41,7 @@ export interface LinkNews {
   readonly code?: string;
   readonly message?: string;
   /** The same error came before, so it need not be reported again. */
-  readonly isReplay?: boolean;
+  readonly isRecurring?: boolean;
 }
 
 /** Totals of ended and current links. */
@@ -189,9 +189,9 @@ export class LinkedApp implements ContentSource {
     this.#count(end.code);
     const key = address && addressKey(address);
     const dialled = key === undefined ? undefined : this.#dialled.get(key);
-    const isReplay = dialled?.lastError?.code === end.code;
+    const isRecurring = dialled?.lastError?.code === end.code;
     const news = { kind: "ended", side, address: address ?? remoteAddress, partner } as const;
-    this.#host.report(this, { ...news, code: end.code, message: end.message, isReplay });
+    this.#host.report(this, { ...news, code: end.code, message: end.message, isRecurring });
     if (dialled?.connection === connection) this.#ending(dialled, end);
     // An address that was a duplicate of it dials at once.
     if (partner !== undefined) this.#hurry(partner);
@@ -296,10 +296,10 @@ export class LinkedApp implements ContentSource {
         if (!isWanted()) return;
         const { code, message } = end;
         const { address } = dialled.dialler;
-        const isReplay = dialled.lastError?.code === code;
+        const isRecurring = dialled.lastError?.code === code;
         this.#count(code);
         const side = "dial";
-        this.#host.report(this, { kind: "failed", side, address, code, message, isReplay });
+        this.#host.report(this, { kind: "failed", side, address, code, message, isRecurring });
         this.#ending(dialled, end);
       },
     });
