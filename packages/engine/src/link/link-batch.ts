@@ -211,8 +211,8 @@ function dueCursors(
   };
   const whole = [...reachedBy(batches).values()].flatMap(({ query, txn, isWhole }) => {
     const isMerged = isChanged && touched.has(query);
-    const isNews = isMerged || (isWhole === true && query.isDirty);
-    const cursor = isNews || query.isDue(txn, nowMs) ? query.cursorAt(txn, nowMs) : undefined;
+    const hasChanges = isMerged || (isWhole === true && query.isDirty);
+    const cursor = hasChanges || query.isDue(txn, nowMs) ? query.cursorAt(txn, nowMs) : undefined;
     return due(query, cursor);
   });
   for (const { query } of whole) torn.delete(query);

@@ -378,8 +378,8 @@ function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): Lin
   const { servedTxn, sites } = event;
   const hasSites = sites.length > next.announcedSites;
   // Also to a side that is not silent: its cursors advance by this transaction (S5).
-  const hasNews = servedTxn > next.announcedTxn || hasSites;
-  if (!isDue || !(isSilent || hasNews)) return { state: next, actions };
+  const hasChanges = servedTxn > next.announcedTxn || hasSites;
+  if (!isDue || !(isSilent || hasChanges)) return { state: next, actions };
   const linked = hasSites ? { txn: servedTxn, sites } : { txn: servedTxn };
   const ping = send({ t: "ping", now: Math.round(now.wallMs), ...linked });
   const pinged = {

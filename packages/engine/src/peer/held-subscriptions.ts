@@ -81,11 +81,11 @@ export class HeldSubscriptions {
     const held = this.#held.get(key);
     if (held === undefined) return false;
     const refusal = errorOf(code, message);
-    const isNews = held.refusal?.code !== refusal.code || held.refusal.message !== message;
+    const isNew = held.refusal?.code !== refusal.code || held.refusal.message !== message;
     held.status = "refused";
     held.refusal = refusal;
     rejectAll(held, refusal);
-    return isNews;
+    return isNew;
   }
 
   /** The server does not accept this peer at all: rejects all waiters. */

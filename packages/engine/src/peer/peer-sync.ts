@@ -343,9 +343,9 @@ export class PeerSync<Refused = RefusedUpload> {
   }
 
   #report(event: SessionReport): void {
-    const isNews =
+    const isNew =
       event.kind !== "unsubscribed" || this.#held.refuse(event.key, event.code, event.message);
-    if (isNews) this.#options.onEvent(event);
+    if (isNew) this.#options.onEvent(event);
   }
 
   #queueWork(action: StoreAction): void {

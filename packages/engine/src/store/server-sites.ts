@@ -31,8 +31,8 @@ export function serverSites(view: View): Site[] {
 
 /** Records sites, up to the limit. Makes no transaction if all are known. */
 export async function noteServerSites(store: Store, sites: readonly Site[]): Promise<void> {
-  const isNews = (view: View): boolean => newSites(view, store.identity.site, sites).length > 0;
-  if (!store.read(isNews)) return;
+  const isNew = (view: View): boolean => newSites(view, store.identity.site, sites).length > 0;
+  if (!store.read(isNew)) return;
   await store.transact((transaction) => {
     const found = newSites(transaction.view, store.identity.site, sites);
     transaction.apply(found.map(noteOf));

@@ -431,8 +431,8 @@ export class Store {
 }
 
 /** In microtasks: an exception in a listener affects neither the store nor other listeners. */
-function announce<T>(listeners: ReadonlySet<(news: T) => void>, news: T): void {
-  for (const listener of listeners) void Promise.resolve(news).then(listener);
+function announce<T>(listeners: ReadonlySet<(event: T) => void>, event: T): void {
+  for (const listener of listeners) void Promise.resolve(event).then(listener);
 }
 
 /** Whether the content is at fault, so that the upload is refused for good. */

@@ -23,11 +23,11 @@ import { approximateSize, type MetaRecord, readMetaRecord } from "../store/recor
 import type { StoreSnapshot } from "../store/store.ts";
 import type { StoredDocument } from "../store/view.ts";
 import { compareKeys } from "./change-window.ts";
-import { metaOf, wholeEntry } from "./document-news.ts";
+import { metaOf, wholeEntry } from "./document-change.ts";
 import type { Group } from "./group.ts";
-import { isAlive, tombstoneEntry } from "./link-news.ts";
-import type { StreamHost } from "./stream-host.ts";
+import { isAlive, tombstoneEntry } from "./link-change.ts";
 import { FIRST_KEY } from "./sent-ranges.ts";
+import type { StreamHost } from "./stream-host.ts";
 
 /** Position of a scan. */
 export class Scan {

@@ -7,14 +7,14 @@ import type { Steps } from "../query/frame/steps.ts";
 import type { StoreSnapshot } from "../store/store.ts";
 import { gatherSlice, gatherWindow } from "./change-window.ts";
 import type { Group } from "./group.ts";
-import { type Matched, matchWindow, type StreamNews } from "./matching.ts";
+import { type Matched, matchWindow, type StreamChanges } from "./matching.ts";
 import { oldestOf } from "./round.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 
-export interface CatchUpNews {
+export interface CatchUpChanges {
   readonly txn: number;
-  readonly streams: readonly StreamNews[];
+  readonly streams: readonly StreamChanges[];
   /** Streams that the change log cannot serve: they compare, and links fill again. */
   readonly lost: readonly Stream[];
   readonly failed: ReadonlyMap<Group, unknown>;
@@ -25,7 +25,7 @@ export function* readCatchUp(
   snapshot: StoreSnapshot,
   streams: readonly Stream[],
   host: StreamHost,
-): Steps<CatchUpNews> {
+): Steps<CatchUpChanges> {
   const txn = snapshot.txnId;
   const collections = new Set<string>();
   let oldest = txn;
@@ -39,7 +39,7 @@ export function* readCatchUp(
   const served = streams.filter(isServed);
   const matching = { snapshot, window, since: undefined, streams: served };
   const matched = yield* matchWindow(matching, host);
-  const news = [...matched.streams];
+  const changes = [...matched.streams];
   const lost: Stream[] = [];
   const failed = new Map(matched.failed);
   const exhausted = new Set(matched.exhausted);
@@ -50,11 +50,11 @@ export function* readCatchUp(
       lost.push(stream);
       continue;
     }
-    news.push(...slice.streams);
+    changes.push(...slice.streams);
     for (const [group, error] of slice.failed) failed.set(group, error);
     for (const each of slice.exhausted) exhausted.add(each);
   }
-  return { txn, streams: news, lost, failed, exhausted };
+  return { txn, streams: changes, lost, failed, exhausted };
 }
 
 /** A link may lack `gatheredChanges` times this many transactions; beyond it, it fills. */

@@ -8,8 +8,8 @@ import type { Steps } from "../query/frame/steps.ts";
 import { approximateSize, type MetaRecord } from "../store/records.ts";
 import type { StoreSnapshot } from "../store/store.ts";
 import type { StoredDocument } from "../store/view.ts";
-import { metaOf, wholeEntry } from "./document-news.ts";
-import { tombstoneEntry } from "./link-news.ts";
+import { metaOf, wholeEntry } from "./document-change.ts";
+import { tombstoneEntry } from "./link-change.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 

@@ -7,15 +7,15 @@
 
 import { encodeMessage, encodeMessageIncremental, type Outcome } from "@bigpeer/protocol";
 import type { Steps } from "../query/frame/steps.ts";
-import { exhaustion } from "./rate-limiter.ts";
 import { FrameSet } from "./frame.ts";
 import type { Group } from "./group.ts";
-import type { News, StreamNews } from "./matching.ts";
-import type { SizedOutcome } from "./outcome-news.ts";
-import type { Extras, RoundNews } from "./round.ts";
+import type { OutgoingChanges, StreamChanges } from "./matching.ts";
+import { exhaustion } from "./rate-limiter.ts";
+import type { Extras, RoundChanges } from "./round.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { StreamingSession } from "./streaming-session.ts";
+import type { SizedOutcome } from "./upload-outcome.ts";
 
 /** Callbacks that change the state of streams while a round is sent. */
 export interface DeliveryPlane {
@@ -45,7 +45,7 @@ const BYTES_PER_PAUSE = 256 * 1024;
 interface SessionPayload {
   /** Live streams of the session whose groups have changes. */
   readonly streams: Stream[];
-  readonly joining: StreamNews[];
+  readonly joining: StreamChanges[];
 }
 
 /** With the encoded frames of the outcomes. */
@@ -54,15 +54,18 @@ interface EncodedExtras extends Extras {
 }
 
 export class Delivery {
-  readonly #news: RoundNews;
+  readonly #changes: RoundChanges;
   readonly #host: StreamHost;
   readonly #plane: DeliveryPlane;
   readonly #frames = new Map<Group, FrameSet>();
-  readonly #joinFrames = new Map<Group, { readonly news: News; readonly frames: FrameSet }>();
+  readonly #joinFrames = new Map<
+    Group,
+    { readonly changes: OutgoingChanges; readonly frames: FrameSet }
+  >();
   #committed: Uint8Array | undefined;
 
-  constructor(news: RoundNews, host: StreamHost, plane: DeliveryPlane) {
-    this.#news = news;
+  constructor(changes: RoundChanges, host: StreamHost, plane: DeliveryPlane) {
+    this.#changes = changes;
     this.#host = host;
     this.#plane = plane;
   }
@@ -70,7 +73,7 @@ export class Delivery {
   *steps(): Steps<void> {
     yield* this.#endFailed();
     yield* this.#leaveBehind();
-    for (const [i, stream] of this.#news.late.entries()) {
+    for (const [i, stream] of this.#changes.late.entries()) {
       if (!stream.isOver) this.#plane.catchUp(stream);
       if (i % STREAMS_PER_PAUSE === 0) yield;
     }
@@ -84,7 +87,7 @@ export class Delivery {
       yield;
     }
     for (const [session, payload] of payloads) {
-      const extra = this.#news.extras.get(session);
+      const extra = this.#changes.extras.get(session);
       const committed = extra === undefined ? [] : yield* this.#encodeOutcomes(extra.outcomes);
       if (!session.isClosed) this.#deliver(session, payload, committed);
       yield;
@@ -92,7 +95,7 @@ export class Delivery {
   }
 
   *#endFailed(): Steps<void> {
-    const { matched, failed } = this.#news;
+    const { matched, failed } = this.#changes;
     for (const [group, error] of matched.failed) {
       for (const stream of Array.from(group.streams)) {
         this.#plane.fail(stream, error);
@@ -111,7 +114,7 @@ export class Delivery {
 
   /** Leaves streams behind that cannot get the round as one, in all sessions (S23). */
   *#leaveBehind(): Steps<void> {
-    const { matched, isLost, since } = this.#news;
+    const { matched, isLost, since } = this.#changes;
     const groups = isLost ? Array.from(this.#host.groups.all()) : matched.tooMuch;
     const bySession = new Map<StreamingSession, Stream[]>();
     let count = 0;
@@ -135,7 +138,7 @@ export class Delivery {
     readonly alone: Stream[];
     readonly payloads: Map<StreamingSession, SessionPayload>;
   }> {
-    const { matched, extras } = this.#news;
+    const { matched, extras } = this.#changes;
     const alone: Stream[] = [];
     const payloads = new Map<StreamingSession, SessionPayload>();
     const payloadOf = (session: StreamingSession): SessionPayload => {
@@ -147,8 +150,8 @@ export class Delivery {
       return payload;
     };
     let count = 0;
-    for (const [group, news] of matched.live) {
-      if (news.entries.length === 0) continue;
+    for (const [group, changes] of matched.live) {
+      if (changes.entries.length === 0) continue;
       for (const stream of Array.from(group.live())) {
         const { session } = stream;
         if (session.streams.size === 1 && !extras.has(session)) alone.push(stream);
@@ -163,7 +166,7 @@ export class Delivery {
 
   /** Delivers to a session that has only this stream, as most have. Returns the bytes sent. */
   #deliverAlone({ session, group }: Stream): number {
-    const { txn, since } = this.#news;
+    const { txn, since } = this.#changes;
     const frames = this.#framesOf(group);
     if (!session.outbox.fits(frames.bytes)) {
       this.#setBehind(session, since);
@@ -174,8 +177,12 @@ export class Delivery {
     return frames.bytes;
   }
 
-  #deliver(session: StreamingSession, payload: SessionPayload, committed: readonly Uint8Array[]): void {
-    const { txn, since, extras } = this.#news;
+  #deliver(
+    session: StreamingSession,
+    payload: SessionPayload,
+    committed: readonly Uint8Array[],
+  ): void {
+    const { txn, since, extras } = this.#changes;
     const streams = payload.streams.filter(({ phase }) => phase === "live");
     const extra = extras.get(session);
     let bytes = 0;
@@ -198,7 +205,7 @@ export class Delivery {
   }
 
   #sendLive(session: StreamingSession, streams: readonly Stream[], extra?: EncodedExtras): void {
-    const { txn } = this.#news;
+    const { txn } = this.#changes;
     const { outbox } = session;
     const [only] = streams;
     if (extra === undefined && streams.length === 1 && only !== undefined) {
@@ -208,7 +215,7 @@ export class Delivery {
     for (const { group } of streams) {
       for (const frame of this.#framesOf(group).plain()) outbox.send(frame);
     }
-    let isNews = streams.length > 0;
+    let hasChanges = streams.length > 0;
     for (const { stream, answers } of extra?.answers ?? []) {
       if (stream.phase !== "live") continue;
       const { filter } = stream.group;
@@ -216,19 +223,19 @@ export class Delivery {
       outbox.say({ t: "documents", filter, entries: answers.entries });
       stream.answered(answers.count);
       stream.settle(txn, this.#host.elapsed());
-      isNews = true;
+      hasChanges = true;
     }
     const outcomes = extra === undefined ? [] : countedOutcomes(session, extra);
     if (outcomes.length > 0) {
       for (const frame of extra?.committed ?? []) outbox.send(frame);
       this.#plane.tookOutcomes(session, outcomes.length);
-    } else if (isNews) outbox.send(this.#committedBytes());
+    } else if (hasChanges) outbox.send(this.#committedBytes());
   }
 
   /** An upload may have written many documents: encodes with pauses, before anything is sent. */
   *#encodeOutcomes(outcomes: readonly SizedOutcome[]): Steps<readonly Uint8Array[]> {
     const frames: Uint8Array[] = [];
-    const { txn } = this.#news;
+    const { txn } = this.#changes;
     let batch: Outcome[] = [];
     let bytes = 0;
     for (const [i, each] of outcomes.entries()) {
@@ -245,11 +252,11 @@ export class Delivery {
   }
 
   /** Completes the download of a stream, after the frames of the round and from its state. */
-  #join(session: StreamingSession, each: StreamNews): void {
-    const { stream, news, cut } = each;
-    const { txn } = this.#news;
+  #join(session: StreamingSession, each: StreamChanges): void {
+    const { stream, outgoing: changes, cut } = each;
+    const { txn } = this.#changes;
     if (stream.isOver || stream.phase !== "join") return;
-    if (cut !== undefined || !session.outbox.fits(news.bytes)) {
+    if (cut !== undefined || !session.outbox.fits(changes.bytes)) {
       this.#plane.catchUp(stream);
       return;
     }
@@ -261,7 +268,7 @@ export class Delivery {
   #framesOf(group: Group): FrameSet {
     let frames = this.#frames.get(group);
     if (frames === undefined) {
-      const entries = this.#news.matched.live.get(group)?.entries ?? [];
+      const entries = this.#changes.matched.live.get(group)?.entries ?? [];
       frames = this.#frameSet(group, entries);
       this.#frames.set(group, frames);
     }
@@ -269,12 +276,12 @@ export class Delivery {
   }
 
   /** Many streams may return to one filter at once and lack the same: they share frames. */
-  #joinFramesOf({ stream, news }: StreamNews): FrameSet {
+  #joinFramesOf({ stream, outgoing: changes }: StreamChanges): FrameSet {
     const { group } = stream;
     const last = this.#joinFrames.get(group);
-    if (last !== undefined && isSame(last.news.entries, news.entries)) return last.frames;
-    const frames = this.#frameSet(group, news.entries);
-    this.#joinFrames.set(group, { news, frames });
+    if (last !== undefined && isSame(last.changes.entries, changes.entries)) return last.frames;
+    const frames = this.#frameSet(group, changes.entries);
+    this.#joinFrames.set(group, { changes, frames });
     return frames;
   }
 
@@ -286,7 +293,7 @@ export class Delivery {
   #committedBytes(): Uint8Array {
     if (this.#committed === undefined) {
       this.#host.made.encoded++;
-      this.#committed = encodeMessage({ t: "committed", txn: this.#news.txn, outcomes: [] });
+      this.#committed = encodeMessage({ t: "committed", txn: this.#changes.txn, outcomes: [] });
     }
     return this.#committed;
   }

@@ -12,15 +12,15 @@ import type { StoreSnapshot } from "../store/store.ts";
 import { emptyPiece, readPiece, Scan } from "./back-fill.ts";
 import { readCatchUp } from "./catch-up.ts";
 import { readWanted } from "./comparison.ts";
-import { exhaustion } from "./rate-limiter.ts";
 import { FrameSet } from "./frame.ts";
-import type { News, StreamNews } from "./matching.ts";
-import { isTransient } from "./transient-error.ts";
+import type { OutgoingChanges, StreamChanges } from "./matching.ts";
+import { exhaustion } from "./rate-limiter.ts";
 import { oldestOf } from "./round.ts";
+import { FIRST_KEY } from "./sent-ranges.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { StreamingSession } from "./streaming-session.ts";
-import { FIRST_KEY } from "./sent-ranges.ts";
+import { isTransient } from "./transient-error.ts";
 
 /** What downloads need from the streams. */
 export interface DownloadPlane {
@@ -175,13 +175,15 @@ export class Downloads {
     const streams = [...this.#catching];
     this.#catching.clear();
     try {
-      const news = await this.#plane.read((snapshot) => readCatchUp(snapshot, streams, this.#host));
-      for (const [group, error] of news.failed) {
+      const changes = await this.#plane.read((snapshot) =>
+        readCatchUp(snapshot, streams, this.#host),
+      );
+      for (const [group, error] of changes.failed) {
         for (const stream of Array.from(group.streams)) this.#plane.fail(stream, error);
       }
-      for (const stream of news.exhausted) this.#plane.fail(stream, exhaustion());
-      for (const stream of news.lost) this.#compare(stream);
-      for (const each of news.streams) this.#send(each, news.txn);
+      for (const stream of changes.exhausted) this.#plane.fail(stream, exhaustion());
+      for (const stream of changes.lost) this.#compare(stream);
+      for (const each of changes.streams) this.#send(each, changes.txn);
     } catch (error) {
       for (const stream of streams) {
         if (isTransient(error)) this.place(stream);
@@ -190,15 +192,15 @@ export class Downloads {
     }
   }
 
-  #send({ stream, news, cut }: StreamNews, txn: number): void {
+  #send({ stream, outgoing: changes, cut }: StreamChanges, txn: number): void {
     const { session, group } = stream;
     if (stream.isOver || stream.phase !== "catch") return;
     if (!session.outbox.hasRoom) return this.place(stream);
-    this.#closeRange(stream, news);
+    this.#closeRange(stream, changes);
     const { limits, made } = this.#host;
     const options = { frameBytes: limits.frameBytes, count: made };
     this.#sent(stream, () => {
-      for (const frame of new FrameSet(group.filter, news.entries, options).plain()) {
+      for (const frame of new FrameSet(group.filter, changes.entries, options).plain()) {
         session.outbox.send(frame);
       }
     });
@@ -227,8 +229,8 @@ export class Downloads {
    * Ends the open range before a change in it is sent. Otherwise the next range, which also covers
    * the ids already read, would make the peer release the changed document.
    */
-  #closeRange({ scan, group, session }: Stream, news: News): void {
-    const key = scan && news.lastIn(scan.sentThrough, scan.through);
+  #closeRange({ scan, group, session }: Stream, changes: OutgoingChanges): void {
+    const key = scan && changes.lastIn(scan.sentThrough, scan.through);
     if (scan === undefined || key === undefined) return;
     this.#host.made.encoded++;
     session.outbox.send(emptyPiece(scan, group, key));

@@ -14,14 +14,14 @@ import { imageBefore } from "../store/change-log.ts";
 import type { StoreSnapshot } from "../store/store.ts";
 import type { StoredDocument } from "../store/view.ts";
 import type { ChangeWindow, WindowChange, WindowDocument } from "./change-window.ts";
-import { DocumentNews } from "./document-news.ts";
+import { DocumentChange } from "./document-change.ts";
 import type { Group } from "./group.ts";
-import { isEcho, isFrom } from "./link-news.ts";
+import { isEcho, isFrom } from "./link-change.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 
 /** Entries to send for one filter. */
-export class News {
+export class OutgoingChanges {
   readonly entries: Uint8Array[] = [];
   readonly #keys: string[] = [];
   #known: Set<string> | undefined;
@@ -57,9 +57,9 @@ export class News {
 }
 
 /** Changes for a stream that catches up. */
-export interface StreamNews {
+export interface StreamChanges {
   readonly stream: Stream;
-  readonly news: News;
+  readonly outgoing: OutgoingChanges;
   /** Undefined if the changes are complete; else the key of the last id that they cover. */
   cut: string | undefined;
 }
@@ -76,10 +76,10 @@ export interface Matching {
 export interface Matched {
   /** Streams whose session has overdrawn its rate limiter. */
   readonly exhausted: ReadonlySet<Stream>;
-  readonly live: ReadonlyMap<Group, News>;
+  readonly live: ReadonlyMap<Group, OutgoingChanges>;
   /** Live groups with more changes than may be sent as one (S23). */
   readonly tooMuch: ReadonlySet<Group>;
-  readonly streams: readonly StreamNews[];
+  readonly streams: readonly StreamChanges[];
   /** Groups whose filter could not be evaluated. */
   readonly failed: ReadonlyMap<Group, unknown>;
 }
@@ -99,9 +99,9 @@ const LOOKS_PER_PAUSE = 16;
 class Matcher implements Matched {
   readonly #matching: Matching;
   readonly #host: StreamHost;
-  readonly #byGroup = new Map<Group, StreamNews[]>();
-  readonly streams: StreamNews[] = [];
-  readonly live = new Map<Group, News>();
+  readonly #byGroup = new Map<Group, StreamChanges[]>();
+  readonly streams: StreamChanges[] = [];
+  readonly live = new Map<Group, OutgoingChanges>();
   readonly tooMuch = new Set<Group>();
   readonly failed = new Map<Group, unknown>();
   readonly exhausted = new Set<Stream>();
@@ -113,7 +113,7 @@ class Matcher implements Matched {
     this.#matching = matching;
     this.#host = host;
     for (const stream of matching.streams) {
-      const each: StreamNews = { stream, news: new News(), cut: undefined };
+      const each: StreamChanges = { stream, outgoing: new OutgoingChanges(), cut: undefined };
       this.streams.push(each);
       const others = this.#byGroup.get(stream.group);
       if (others === undefined) this.#byGroup.set(stream.group, [each]);
@@ -148,8 +148,8 @@ class Matcher implements Matched {
     const { snapshot } = this.#matching;
     const { collection, id, idKey, changes } = document;
     const after = snapshot.getByKey(collection, idKey);
-    const news = new DocumentNews(snapshot, document, after);
-    if (this.#matching.since !== undefined && news.isLarge)
+    const encoded = new DocumentChange(snapshot, document, after);
+    if (this.#matching.since !== undefined && encoded.isLarge)
       yield* this.#host.stamps.learn(document);
     let fields: ValueObject | undefined = after?.fields;
     let last = after;
@@ -159,10 +159,10 @@ class Matcher implements Matched {
       const before = fields && { id, fields, types: undefined };
       last ??= before;
       const span = { change, older: changes[i + 1] };
-      if (this.#isStart(span)) yield* this.#judge({ document, news, before, after, last, span });
+      if (this.#isStart(span)) yield* this.#judge({ document, encoded, before, after, last, span });
     }
-    if (after === undefined) this.#addToLinks(document, news);
-    this.#bytes += news.bytes;
+    if (after === undefined) this.#addToLinks(document, encoded);
+    this.#bytes += encoded.bytes;
   }
 
   /** Whether a stream may be right before a change: it has the older one and lacks this one. */
@@ -206,23 +206,24 @@ class Matcher implements Matched {
     return isExhausted;
   }
 
-  #startingIn(group: Group, { idKey }: WindowDocument, span: Span): readonly StreamNews[] {
+  #startingIn(group: Group, { idKey }: WindowDocument, span: Span): readonly StreamChanges[] {
     const streams = this.#byGroup.get(group);
     if (streams === undefined) return NONE_STARTING;
-    return streams.filter(({ stream, news, cut }) => {
+    return streams.filter(({ stream, outgoing, cut }) => {
       if (cut !== undefined || idKey <= stream.sweep) return false;
-      const streamChange = stream.sentRanges?.at(idKey);
-      if (streamChange === undefined) return false;
+      const sentTxn = stream.sentRanges?.at(idKey);
+      if (sentTxn === undefined) return false;
       // The peer may hold any state since the cursor: one entry for the document is enough.
-      if (stream.isUncertainOf(idKey)) return streamChange < span.change.txnId && !news.endsWith(idKey);
-      return isIn(span, streamChange);
+      if (stream.isUncertainOf(idKey))
+        return sentTxn < span.change.txnId && !outgoing.endsWith(idKey);
+      return isIn(span, sentTxn);
     });
   }
 
   #take(
     streamChange: StreamChange,
     match: Match<Group>,
-    streams: readonly StreamNews[],
+    streams: readonly StreamChanges[],
     isForLive: boolean,
   ): void {
     const group = match.entry.owner;
@@ -233,10 +234,18 @@ class Matcher implements Matched {
       }
       if (isForLive) {
         const delta = match.kind === "stay" ? this.#delta(streamChange) : undefined;
-        this.#addLive(group, streamChange, delta ?? this.#entry(streamChange, match.entry, match.kind));
+        this.#addLive(
+          group,
+          streamChange,
+          delta ?? this.#entry(streamChange, match.entry, match.kind),
+        );
       }
       for (const each of streams)
-        this.#addTo(each, streamChange.document, this.#entry(streamChange, match.entry, match.kind));
+        this.#addTo(
+          each,
+          streamChange.document,
+          this.#entry(streamChange, match.entry, match.kind),
+        );
     } catch (error) {
       this.failed.set(group, error);
     }
@@ -245,76 +254,84 @@ class Matcher implements Matched {
   /** Adds whole states, except changes that came from the follower (S51, S53). */
   #takeLink(
     group: Group,
-    { document, news, after, kind }: StreamChange & { readonly kind: MatchKind },
-    streams: readonly StreamNews[],
+    { document, encoded, after, kind }: StreamChange & { readonly kind: MatchKind },
+    streams: readonly StreamChanges[],
     isForLive: boolean,
   ): void {
     // Deletions are added for all documents, whether they matched or not.
     if (after === undefined) return;
     const { groups } = this.#host;
-    const isNews = (since: number): boolean => !isEcho(group, document, { after, since }, groups);
-    const whole = (): Uint8Array => (kind === "leave" ? news.left() : news.put());
-    if (isForLive && isNews(this.#matching.since ?? 0)) {
-      this.#addLive(group, { document, news }, whole());
+    const hasChanges = (since: number): boolean =>
+      !isEcho(group, document, { after, since }, groups);
+    const whole = (): Uint8Array => (kind === "leave" ? encoded.left() : encoded.put());
+    if (isForLive && hasChanges(this.#matching.since ?? 0)) {
+      this.#addLive(group, { document, encoded }, whole());
     }
     for (const each of streams) {
-      if (isNews(each.stream.sentRanges?.at(document.idKey) ?? 0)) this.#addTo(each, document, whole());
+      if (hasChanges(each.stream.sentRanges?.at(document.idKey) ?? 0))
+        this.#addTo(each, document, whole());
     }
   }
 
   /** Adds the deletion of a document to all links that follow its collection (S51). */
-  #addToLinks(document: WindowDocument, news: DocumentNews): void {
+  #addToLinks(document: WindowDocument, encoded: DocumentChange): void {
     const { collection, idKey, changes } = document;
     const { since } = this.#matching;
     const newest = changes[0]?.txnId ?? 0;
     for (const group of this.#host.groups.linksOf(collection)) {
-      const tombstone = news.tombstone();
+      const tombstone = encoded.tombstone();
       if (tombstone === undefined) return;
-      const isNews = (streamChange: number | undefined): boolean =>
-        streamChange !== undefined && streamChange < newest && !isFrom(group.follower, document, streamChange);
-      if (group.liveCount > 0 && isNews(since)) this.#addLive(group, { document, news }, tombstone);
+      const hasChanges = (sentTxn: number | undefined): boolean =>
+        sentTxn !== undefined && sentTxn < newest && !isFrom(group.follower, document, sentTxn);
+      if (group.liveCount > 0 && hasChanges(since))
+        this.#addLive(group, { document, encoded }, tombstone);
       for (const each of this.#byGroup.get(group) ?? NONE_STARTING) {
         const { stream, cut } = each;
-        if (cut !== undefined || idKey <= stream.sweep || !isNews(stream.sentRanges?.at(idKey))) continue;
+        if (cut !== undefined || idKey <= stream.sweep || !hasChanges(stream.sentRanges?.at(idKey)))
+          continue;
         this.#addTo(each, document, tombstone);
       }
     }
   }
 
-  #addLive(group: Group, streamChange: Pick<StreamChange, "document" | "news">, entry: Uint8Array): void {
+  #addLive(
+    group: Group,
+    streamChange: Pick<StreamChange, "document" | "encoded">,
+    entry: Uint8Array,
+  ): void {
     if (this.tooMuch.has(group)) return;
-    let news = this.live.get(group);
-    if (news === undefined) {
-      news = new News();
-      this.live.set(group, news);
+    let outgoing = this.live.get(group);
+    if (outgoing === undefined) {
+      outgoing = new OutgoingChanges();
+      this.live.set(group, outgoing);
     }
     const { limits } = this.#host;
-    news.add(streamChange.document.idKey, entry);
-    const held = this.#bytes + streamChange.news.bytes;
-    if (news.bytes <= limits.roundBytes && held <= limits.heldBytes) return;
+    outgoing.add(streamChange.document.idKey, entry);
+    const held = this.#bytes + streamChange.encoded.bytes;
+    if (outgoing.bytes <= limits.roundBytes && held <= limits.heldBytes) return;
     this.tooMuch.add(group);
-    news.clear();
+    outgoing.clear();
   }
 
   /** Adds an entry, and cuts the changes where they exceed the size of one piece. */
-  #addTo(each: StreamNews, { idKey }: WindowDocument, entry: Uint8Array): void {
-    each.news.add(idKey, entry);
-    if (each.news.bytes > this.#host.limits.catchUpBytes) each.cut = idKey;
+  #addTo(each: StreamChanges, { idKey }: WindowDocument, entry: Uint8Array): void {
+    each.outgoing.add(idKey, entry);
+    if (each.outgoing.bytes > this.#host.limits.catchUpBytes) each.cut = idKey;
   }
 
   #entry(streamChange: StreamChange, entry: MatchEntry<Group>, kind: MatchKind): Uint8Array {
-    const { news, after, last, document } = streamChange;
-    if (kind !== "leave") return news.put();
+    const { encoded, after, last, document } = streamChange;
+    if (kind !== "leave") return encoded.put();
     const isReadable =
       last === undefined || (entry.judge?.mayRead(document.collection, last) ?? true);
-    if (!isReadable) return news.drop();
-    return after === undefined ? news.gone(document.isEvicted) : news.left();
+    if (!isReadable) return encoded.drop();
+    return after === undefined ? encoded.gone(document.isEvicted) : encoded.left();
   }
 
-  #delta({ document, news, span }: StreamChange): Uint8Array | undefined {
+  #delta({ document, encoded, span }: StreamChange): Uint8Array | undefined {
     const { since = 0, snapshot } = this.#matching;
     const { stamps } = this.#host;
-    return news.delta({
+    return encoded.delta({
       from: span.change.previous,
       stamps: () => stamps.since(document, since, snapshot.head.horizon),
     });
@@ -331,7 +348,7 @@ interface Span {
 
 interface StreamChange {
   readonly document: WindowDocument;
-  readonly news: DocumentNews;
+  readonly encoded: DocumentChange;
   /** Visible state before the change of `span`. */
   readonly before: StoredDocument | undefined;
   readonly after: StoredDocument | undefined;
@@ -346,7 +363,7 @@ function charge({ streams, follower }: Group, work: number): void {
   for (const { session } of streams) session.effort.spend(work / streams.size);
 }
 
-const NONE_STARTING: readonly StreamNews[] = [];
+const NONE_STARTING: readonly StreamChanges[] = [];
 
 /** Whether the change is the first one that a stream at this transaction lacks. */
 function isIn({ change, older }: Span, txn: number): boolean {

@@ -39,17 +39,17 @@ export interface PresenceLimits
   readonly listedPeers: number;
   /** Bytes of lists, and of changes, that a tick may send to all watchers. */
   readonly listBytes: number;
-  readonly newsBytes: number;
+  readonly changeBytes: number;
   /** Unread bytes of all watchers together; beyond it each gets an equal share. */
   readonly unreadBytes: number;
 }
 
-type OwnLimits = Pick<PresenceLimits, "listedPeers" | "listBytes" | "newsBytes" | "unreadBytes">;
+type OwnLimits = Pick<PresenceLimits, "listedPeers" | "listBytes" | "changeBytes" | "unreadBytes">;
 
 export const PRESENCE_LIMITS: OwnLimits = {
   listedPeers: 1000,
   listBytes: 8 * 1024 * 1024,
-  newsBytes: 32 * 1024 * 1024,
+  changeBytes: 32 * 1024 * 1024,
   unreadBytes: 128 * 1024 * 1024,
 };
 
@@ -97,7 +97,7 @@ interface Look {
   readonly encoded: Map<Entry, Uint8Array>;
 }
 
-interface News {
+interface PresenceChanges {
   readonly parts: readonly Part[];
   /** Approximate bytes of all parts. */
   readonly size: number;
@@ -142,15 +142,15 @@ export class PresenceBoard {
   #isLooking = false;
   /** Bytes of lists, and of changes, that this tick may still send. */
   #room: number;
-  #newsRoom: number;
-  #onNewsRoom: (() => void) | undefined;
+  #changeBudget: number;
+  #onChangeBudget: (() => void) | undefined;
   /** Watchers have more unread bytes than the limit. */
   #isCrowded = false;
 
   constructor(host: PresenceHost) {
     this.#host = host;
     this.#room = host.limits.listBytes;
-    this.#newsRoom = host.limits.newsBytes;
+    this.#changeBudget = host.limits.changeBytes;
   }
 
   get watcherCount(): number {
@@ -226,14 +226,14 @@ export class PresenceBoard {
   }
 
   #makeRoom(): void {
-    const { listBytes, newsBytes, unreadBytes } = this.#host.limits;
+    const { listBytes, changeBytes, unreadBytes } = this.#host.limits;
     this.#room = listBytes;
-    this.#newsRoom = newsBytes;
+    this.#changeBudget = changeBytes;
     let unread = 0;
     for (const { session } of this.#watchers.values()) unread += session.queuedBytes;
     this.#isCrowded = unread > unreadBytes;
-    this.#onNewsRoom?.();
-    this.#onNewsRoom = undefined;
+    this.#onChangeBudget?.();
+    this.#onChangeBudget = undefined;
   }
 
   #sendLists(): void {
@@ -435,21 +435,28 @@ export class PresenceBoard {
 
   #notify(parts: readonly Part[]): void {
     const watchers = Array.from(this.#watchers.values()).filter(knowsTheList);
-    const news = newsOf(parts);
-    const count = Math.max(1, Math.min(NOTIFIED_AT_ONCE, Math.floor(NOTIFIED_BYTES / (news.size + 1))));
-    this.#notifySome(watchers.slice(0, count), news);
+    const changes = changesOf(parts);
+    const count = Math.max(
+      1,
+      Math.min(NOTIFIED_AT_ONCE, Math.floor(NOTIFIED_BYTES / (changes.size + 1))),
+    );
+    this.#notifySome(watchers.slice(0, count), changes);
     if (watchers.length <= count) return;
     this.#isNotifying = true;
-    void this.#notifyRest(watchers, count, news);
+    void this.#notifyRest(watchers, count, changes);
   }
 
   /** Continues in slices, between other work. Never rejects. */
-  async #notifyRest(watchers: readonly Watcher[], count: number, news: News): Promise<void> {
+  async #notifyRest(
+    watchers: readonly Watcher[],
+    count: number,
+    changes: PresenceChanges,
+  ): Promise<void> {
     try {
       for (let from = count; from < watchers.length; from += count) {
         await this.#host.pause();
-        if (this.#newsRoom <= 0) await this.#whenNewsRoom();
-        this.#notifySome(watchers.slice(from, from + count), news);
+        if (this.#changeBudget <= 0) await this.#whenChangeBudget();
+        this.#notifySome(watchers.slice(from, from + count), changes);
       }
     } catch (error) {
       this.#host.noteFault(error);
@@ -459,13 +466,13 @@ export class PresenceBoard {
   }
 
   /** Resolves at the next tick. */
-  #whenNewsRoom(): Promise<void> {
+  #whenChangeBudget(): Promise<void> {
     return new Promise((resolve) => {
-      this.#onNewsRoom = resolve;
+      this.#onChangeBudget = resolve;
     });
   }
 
-  #notifySome(watchers: readonly Watcher[], { parts, size, partOf }: News): void {
+  #notifySome(watchers: readonly Watcher[], { parts, size, partOf }: PresenceChanges): void {
     for (const watcher of watchers) {
       const { session, identity } = watcher;
       if (!knowsTheList(watcher) || this.#watchers.get(session.session) !== watcher) continue;
@@ -473,7 +480,7 @@ export class PresenceBoard {
         this.#startList(watcher);
         continue;
       }
-      this.#newsRoom -= size + PIECE_COST;
+      this.#changeBudget -= size + PIECE_COST;
       const own = partOf.get(identity);
       for (const part of parts) {
         session.send(this.#frameOf(part, watcher, { isWhole: false, isAmongThem: part === own }));
@@ -561,7 +568,7 @@ function knowsTheList({ phase }: Watcher): boolean {
   return phase === "listing" || phase === "current";
 }
 
-function newsOf(parts: readonly Part[]): News {
+function changesOf(parts: readonly Part[]): PresenceChanges {
   const partOf = new Map<string, Part>();
   let size = 0;
   for (const part of parts) {

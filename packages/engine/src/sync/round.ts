@@ -12,11 +12,11 @@ import type { StoreSnapshot } from "../store/store.ts";
 import { type ChangeWindow, gatherWindow } from "./change-window.ts";
 import { type Answers, readWanted } from "./comparison.ts";
 import { type Matched, matchWindow } from "./matching.ts";
-import { readOutcomes, type SizedOutcome } from "./outcome-news.ts";
-import { isTransient } from "./transient-error.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { StreamingSession } from "./streaming-session.ts";
+import { isTransient } from "./transient-error.ts";
+import { readOutcomes, type SizedOutcome } from "./upload-outcome.ts";
 
 export interface RoundInput {
   readonly snapshot: StoreSnapshot;
@@ -30,7 +30,7 @@ export interface RoundInput {
   readonly wanting: readonly Stream[];
 }
 
-export interface RoundNews {
+export interface RoundChanges {
   readonly txn: number;
   readonly since: number;
   readonly matched: Matched;
@@ -53,7 +53,7 @@ export interface Extras {
   readonly answers: { readonly stream: Stream; readonly answers: Answers }[];
 }
 
-export function* readRound(input: RoundInput, host: StreamHost): Steps<RoundNews> {
+export function* readRound(input: RoundInput, host: StreamHost): Steps<RoundChanges> {
   const { snapshot, since, joining, sessions, wanting } = input;
   const txn = snapshot.txnId;
   const window = yield* windowFor(input, host);

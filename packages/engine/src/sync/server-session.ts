@@ -386,8 +386,10 @@ function tick(state: OpenSession, event: EventOf<"tick">, now: Moment): ServerSt
   const isSilent = now.elapsedMs - state.heardMs >= pingMs;
   const isDue = pingedMs === undefined || now.elapsedMs - pingedMs >= pingMs;
   // Also to a peer that is not silent: its cursors advance by this transaction (S5).
-  const isNews = pingedMs === undefined || isSilent || event.txn > state.announcedTxn;
-  return isDue && isNews ? sendPing(waited, event.txn, now) : { state: waited, actions: NOTHING };
+  const hasChanges = pingedMs === undefined || isSilent || event.txn > state.announcedTxn;
+  return isDue && hasChanges
+    ? sendPing(waited, event.txn, now)
+    : { state: waited, actions: NOTHING };
 }
 
 /** A peer may be slow as long as the network takes something from its queue. */

@@ -31,13 +31,13 @@ import { Delivery } from "./delivery.ts";
 import { Downloads } from "./downloads.ts";
 import { Filters, type PreparedStream } from "./filter.ts";
 import { type Group, Groups } from "./group.ts";
-import { isTransient } from "./transient-error.ts";
 import { readRound } from "./round.ts";
 import type { SessionStreams, StreamFigures, StreamSession } from "./session-streams.ts";
 import { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import { STREAM_LIMITS, type StreamLimits } from "./stream-limits.ts";
 import { type SessionPlane, StreamingSession } from "./streaming-session.ts";
+import { isTransient } from "./transient-error.ts";
 
 export interface StreamsOptions {
   readonly store: Store;
@@ -329,8 +329,8 @@ export class Streams {
       wanting: [...this.#wanting],
     };
     const noticedMs = this.#takeNotice();
-    const news = await this.#read((snapshot) => readRound({ snapshot, ...input }, this.#host));
-    const delivery = new Delivery(news, this.#host, {
+    const changes = await this.#read((snapshot) => readRound({ snapshot, ...input }, this.#host));
+    const delivery = new Delivery(changes, this.#host, {
       becomeLive: (stream, txn) => this.#becomeLive(stream, txn),
       leaveBehind: (session, streams, txn) => this.#leaveBehind(session, streams, txn),
       fallBehind: (session, txn) => this.#fallBehind(session, txn),
@@ -340,7 +340,7 @@ export class Streams {
       holdOutcomes: (session) => this.#holdOutcomes(session),
     });
     await this.#turns.take(delivery.steps(), this.#budget, NOTHING_HELD);
-    this.#position = news.txn;
+    this.#position = changes.txn;
     for (const stream of input.wanting) {
       if (stream.phase !== "live" || !stream.hasWants) this.#wanting.delete(stream);
     }

@@ -472,8 +472,8 @@ async function settle({ platform }: SyncBench): Promise<void> {
 }
 
 test("[S82] news for many are sent over several ticks, and what happens meanwhile is told together", async () => {
-  const newsBytes = 100_000;
-  const bench = await openSyncServer({ limits: { newsBytes } });
+  const changeBytes = 100_000;
+  const bench = await openSyncServer({ limits: { changeBytes } });
   const watchers = Array.from({ length: 150 }, (_, i) => watching(bench.join(`w${i}`)));
   bench.tick(10);
   await settle(bench);
@@ -494,7 +494,7 @@ test("[S82] news for many are sent over several ticks, and what happens meanwhil
       views[i]?.hear(watcher.rest());
     }
     // What is told at once goes before anybody looks.
-    expect(sent).toBeLessThan(newsBytes + 100 * 16_000);
+    expect(sent).toBeLessThan(changeBytes + 100 * 16_000);
   }
   for (let tick = 0; tick < 40; tick++) {
     bench.tick(10);
@@ -513,7 +513,7 @@ test("[S82] news for many are sent over several ticks, and what happens meanwhil
 test("[S82] what waits for watchers that do not read is bounded for all of them together", async () => {
   const limits = {
     unreadBytes: 400_000,
-    newsBytes: 100_000,
+    changeBytes: 100_000,
     listBytes: 100_000,
     frameBytes: 20_000,
   };
@@ -531,8 +531,8 @@ test("[S82] what waits for watchers that do not read is bounded for all of them 
     await settle(bench);
   }
   const unread = watchers.map(({ queuedBytes }) => queuedBytes).reduce((a, b) => a + b, 0);
-  const { unreadBytes, newsBytes, listBytes, frameBytes } = limits;
-  const once = newsBytes + listBytes + 100 * 30_000;
+  const { unreadBytes, changeBytes, listBytes, frameBytes } = limits;
+  const once = changeBytes + listBytes + 100 * 30_000;
   expect(unread).toBeLessThan(2 * unreadBytes + once + watchers.length * frameBytes);
   for (let tick = 0; tick < 100; tick++) {
     for (const [i, watcher] of watchers.entries()) {

@@ -33,7 +33,7 @@ import type { LinkEnd } from "./link-dialler.ts";
 import { LinkFiles } from "./link-files.ts";
 import { LINK_PATH, LinkListener } from "./link-listener.ts";
 import { type LinkReport, type LinkState, syncRow } from "./link-report.ts";
-import { type Attempt, LinkedApp, type LinkNews, type LinkTotals } from "./linked-app.ts";
+import { type Attempt, type LinkEvent, LinkedApp, type LinkTotals } from "./linked-app.ts";
 
 /** The registry and the apps that links need. */
 export interface LinkSource {
@@ -255,7 +255,7 @@ export class LinkHost {
       elapsed: () => platform.elapsed(),
       chance: () => Buffer.from(platform.random(4)).readUInt32BE() / CHANCES,
       dial: (appId, address, attempt) => this.#dial(appId, address, attempt),
-      report: (app, news) => this.#report(app, news),
+      report: (app, linkEvent) => this.#report(app, linkEvent),
     });
     this.#apps.set(id, made);
     return made;
@@ -470,11 +470,11 @@ export class LinkHost {
     return "the other side has another replication secret";
   }
 
-  #report({ id: appId }: LinkedApp, news: LinkNews): void {
-    const { kind, isRecurring: _, ...event } = news;
+  #report({ id: appId }: LinkedApp, linkEvent: LinkEvent): void {
+    const { kind, isRecurring: _, ...event } = linkEvent;
     const { log } = this.#options;
     if (kind === "linked") return linkLine(log, "info", "a link is up", { appId, ...event });
-    const level = levelOf(news);
+    const level = levelOf(linkEvent);
     const message = kind === "ended" ? "a link ended" : "a Big Peer could not be reached";
     linkLine(log, this.#isClosed ? "debug" : level, message, { appId, ...event });
   }
@@ -531,7 +531,7 @@ export class LinkHost {
 const STRANGE_CODES: ReadonlySet<string> = new Set(["unauthorized", "malformed", "version"]);
 
 /** An intended end is no warning, and a repeated one is for debugging. */
-function levelOf({ code = "", isRecurring }: LinkNews): LogLevel {
+function levelOf({ code = "", isRecurring }: LinkEvent): LogLevel {
   if (isRecurring === true || code === "duplicate") return "debug";
   return code === "stopped" || code === "closing" ? "info" : "warn";
 }

@@ -23,7 +23,7 @@ export interface LinkedAppHost {
   elapsed(): number;
   chance(): number;
   /** Reports an event for the operator. */
-  report(app: LinkedApp, event: LinkNews): void;
+  report(app: LinkedApp, event: LinkEvent): void;
 }
 
 /** A dial attempt. One of the two is called, once; the connection reports its end itself. */
@@ -33,7 +33,7 @@ export interface Attempt {
   failed(end: LinkEnd): void;
 }
 
-export interface LinkNews {
+export interface LinkEvent {
   readonly kind: "linked" | "ended" | "failed" | "refused";
   readonly side: "dial" | "accept";
   readonly address: string;
@@ -190,8 +190,8 @@ export class LinkedApp implements ContentSource {
     const key = address && addressKey(address);
     const dialled = key === undefined ? undefined : this.#dialled.get(key);
     const isRecurring = dialled?.lastError?.code === end.code;
-    const news = { kind: "ended", side, address: address ?? remoteAddress, partner } as const;
-    this.#host.report(this, { ...news, code: end.code, message: end.message, isRecurring });
+    const linkEvent = { kind: "ended", side, address: address ?? remoteAddress, partner } as const;
+    this.#host.report(this, { ...linkEvent, code: end.code, message: end.message, isRecurring });
     if (dialled?.connection === connection) this.#ending(dialled, end);
     // An address that was a duplicate of it dials at once.
     if (partner !== undefined) this.#hurry(partner);

@@ -166,8 +166,8 @@ export class LiveQueries {
    */
   advance(): Advance | Promise<Advance> {
     if (this.#going !== undefined) return (this.#next ??= this.#after(this.#going));
-    const isNews = this.#isLost || this.#apart.size > 0 || this.#store.txnId !== this.#txnId;
-    if (this.#queries.size === 0 || !isNews) return { txnId: this.#store.txnId, changed: [] };
+    const hasChanges = this.#isLost || this.#apart.size > 0 || this.#store.txnId !== this.#txnId;
+    if (this.#queries.size === 0 || !hasChanges) return { txnId: this.#store.txnId, changed: [] };
     const snapshot = this.#store.snapshot();
     const budget = this.#host.runs.endlessBudget();
     const changed = this.#turns.take(this.#steps(snapshot), budget, snapshot);

@@ -9,8 +9,8 @@ import { encodedSize } from "../query/mutate/document-size.ts";
 import type { Judge } from "../query/permission/judge.ts";
 import type { StoreSnapshot } from "../store/store.ts";
 import type { StoredDocument } from "../store/view.ts";
-import { goneEntry, metaOf, wholeEntry } from "./document-news.ts";
-import type { Matched, News } from "./matching.ts";
+import { goneEntry, metaOf, wholeEntry } from "./document-change.ts";
+import type { Matched, OutgoingChanges } from "./matching.ts";
 import type { StreamOutcome, WrittenDocument } from "./session-streams.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { StreamingSession } from "./streaming-session.ts";
@@ -101,8 +101,9 @@ class OutcomeReader {
   #isBrought({ collection }: WrittenDocument, key: string): boolean {
     const { live, tooMuch } = this.#round.matched;
     for (const { group } of this.#session.live()) {
-      const news: News | undefined = group.collection === collection ? live.get(group) : undefined;
-      if (news?.has(key) === true && !tooMuch.has(group)) return true;
+      const changes: OutgoingChanges | undefined =
+        group.collection === collection ? live.get(group) : undefined;
+      if (changes?.has(key) === true && !tooMuch.has(group)) return true;
     }
     return false;
   }

@@ -10,7 +10,7 @@ import { metaKey } from "../store/keys.ts";
 import { approximateSize, type MetaRecord, readMetaRecord } from "../store/records.ts";
 import type { StoredDocument, View } from "../store/view.ts";
 import { stampName } from "./change-window.ts";
-import { tombstoneEntry } from "./link-news.ts";
+import { tombstoneEntry } from "./link-change.ts";
 
 /** Smaller states are sent whole: a delta would hardly be smaller. */
 const WHOLE_BYTES = 1024;
@@ -23,7 +23,7 @@ export interface DeltaSource {
   readonly stamps: () => ReadonlySet<string> | undefined;
 }
 
-export class DocumentNews {
+export class DocumentChange {
   readonly #view: View;
   readonly #collection: string;
   readonly #id: Value;
