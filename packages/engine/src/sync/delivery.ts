@@ -11,7 +11,7 @@ import { FrameSet } from "./frame.ts";
 import type { Group } from "./group.ts";
 import type { OutgoingChanges, StreamChanges } from "./matching.ts";
 import { exhaustion } from "./rate-limiter.ts";
-import type { Extras, RoundChanges } from "./round.ts";
+import type { SessionResults, RoundChanges } from "./round.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { StreamingSession } from "./streaming-session.ts";
@@ -49,7 +49,7 @@ interface SessionPayload {
 }
 
 /** With the encoded frames of the outcomes. */
-interface EncodedExtras extends Extras {
+interface EncodedResults extends SessionResults {
   readonly committed: readonly Uint8Array[];
 }
 
@@ -87,8 +87,8 @@ export class Delivery {
       yield;
     }
     for (const [session, payload] of payloads) {
-      const extra = this.#changes.extras.get(session);
-      const committed = extra === undefined ? [] : yield* this.#encodeOutcomes(extra.outcomes);
+      const result = this.#changes.results.get(session);
+      const committed = result === undefined ? [] : yield* this.#encodeOutcomes(result.outcomes);
       if (!session.isClosed) this.#deliver(session, payload, committed);
       yield;
     }
@@ -138,7 +138,7 @@ export class Delivery {
     readonly alone: Stream[];
     readonly payloads: Map<StreamingSession, SessionPayload>;
   }> {
-    const { matched, extras } = this.#changes;
+    const { matched, results } = this.#changes;
     const alone: Stream[] = [];
     const payloads = new Map<StreamingSession, SessionPayload>();
     const payloadOf = (session: StreamingSession): SessionPayload => {
@@ -154,13 +154,13 @@ export class Delivery {
       if (changes.entries.length === 0) continue;
       for (const stream of Array.from(group.live())) {
         const { session } = stream;
-        if (session.streams.size === 1 && !extras.has(session)) alone.push(stream);
+        if (session.streams.size === 1 && !results.has(session)) alone.push(stream);
         else payloadOf(session).streams.push(stream);
         if (++count % STREAMS_PER_PAUSE === 0) yield;
       }
     }
     for (const each of matched.streams) payloadOf(each.stream.session).joining.push(each);
-    for (const session of extras.keys()) payloadOf(session);
+    for (const session of results.keys()) payloadOf(session);
     return { alone, payloads };
   }
 
@@ -182,18 +182,18 @@ export class Delivery {
     payload: SessionPayload,
     committed: readonly Uint8Array[],
   ): void {
-    const { txn, since, extras } = this.#changes;
+    const { txn, since, results } = this.#changes;
     const streams = payload.streams.filter(({ phase }) => phase === "live");
-    const extra = extras.get(session);
+    const result = results.get(session);
     let bytes = 0;
     for (const { group } of streams) bytes += this.#framesOf(group).bytes;
-    for (const { answers } of extra?.answers ?? []) bytes += answers.bytes;
+    for (const { answers } of result?.answers ?? []) bytes += answers.bytes;
     if (session.outbox.fits(bytes)) {
-      this.#sendLive(session, streams, extra && { ...extra, committed });
+      this.#sendLive(session, streams, result && { ...result, committed });
       session.announceUpTo(txn);
     } else {
-      if (streams.length > 0 || (extra?.answers.length ?? 0) > 0) this.#setBehind(session, since);
-      if (extra !== undefined) this.#plane.holdOutcomes(session);
+      if (streams.length > 0 || (result?.answers.length ?? 0) > 0) this.#setBehind(session, since);
+      if (result !== undefined) this.#plane.holdOutcomes(session);
     }
     for (const each of payload.joining) this.#join(session, each);
   }
@@ -204,11 +204,11 @@ export class Delivery {
     else this.#plane.leaveBehind(session, [...session.live()], since);
   }
 
-  #sendLive(session: StreamingSession, streams: readonly Stream[], extra?: EncodedExtras): void {
+  #sendLive(session: StreamingSession, streams: readonly Stream[], result?: EncodedResults): void {
     const { txn } = this.#changes;
     const { outbox } = session;
     const [only] = streams;
-    if (extra === undefined && streams.length === 1 && only !== undefined) {
+    if (result === undefined && streams.length === 1 && only !== undefined) {
       for (const frame of this.#framesOf(only.group).marked(txn)) outbox.send(frame);
       return;
     }
@@ -216,7 +216,7 @@ export class Delivery {
       for (const frame of this.#framesOf(group).plain()) outbox.send(frame);
     }
     let hasChanges = streams.length > 0;
-    for (const { stream, answers } of extra?.answers ?? []) {
+    for (const { stream, answers } of result?.answers ?? []) {
       if (stream.phase !== "live") continue;
       const { filter } = stream.group;
       this.#host.made.encoded++;
@@ -225,9 +225,9 @@ export class Delivery {
       stream.settle(txn, this.#host.elapsed());
       hasChanges = true;
     }
-    const outcomes = extra === undefined ? [] : countedOutcomes(session, extra);
+    const outcomes = result === undefined ? [] : countedOutcomes(session, result);
     if (outcomes.length > 0) {
-      for (const frame of extra?.committed ?? []) outbox.send(frame);
+      for (const frame of result?.committed ?? []) outbox.send(frame);
       this.#plane.tookOutcomes(session, outcomes.length);
     } else if (hasChanges) outbox.send(this.#committedBytes());
   }
@@ -305,7 +305,7 @@ export class Delivery {
  */
 function countedOutcomes(
   { port }: StreamingSession,
-  { outcomes, counted, authority }: Extras,
+  { outcomes, counted, authority }: SessionResults,
 ): readonly SizedOutcome[] {
   if (port.authority !== authority) return [];
   return counted.every(({ phase, isOver }) => phase === "live" && !isOver) ? outcomes : [];

@@ -27,7 +27,7 @@ export interface RoundInput {
   /** Sessions with outcomes. */
   readonly sessions: readonly StreamingSession[];
   /** Live streams with requested documents. */
-  readonly wanting: readonly Stream[];
+  readonly requested: readonly Stream[];
 }
 
 export interface RoundChanges {
@@ -38,13 +38,13 @@ export interface RoundChanges {
   readonly isLost: boolean;
   /** Joining streams that lack more than the window has. */
   readonly late: readonly Stream[];
-  readonly extras: ReadonlyMap<StreamingSession, Extras>;
+  readonly results: ReadonlyMap<StreamingSession, SessionResults>;
   /** Live streams whose requests could not be evaluated. */
   readonly failed: ReadonlyMap<Stream, unknown>;
 }
 
 /** Results that go to one session only. */
-export interface Extras {
+export interface SessionResults {
   outcomes: readonly SizedOutcome[];
   /** Permissions of the session when the outcomes were read. */
   readonly authority: Authority | undefined;
@@ -54,7 +54,7 @@ export interface Extras {
 }
 
 export function* readRound(input: RoundInput, host: StreamHost): Steps<RoundChanges> {
-  const { snapshot, since, joining, sessions, wanting } = input;
+  const { snapshot, since, joining, sessions, requested } = input;
   const txn = snapshot.txnId;
   const window = yield* windowFor(input, host);
   const hasLive = host.groups.liveCount > 0;
@@ -65,26 +65,26 @@ export function* readRound(input: RoundInput, host: StreamHost): Steps<RoundChan
   const isLive = hasLive && !isLost;
   const matching = { snapshot, window, since: isLive ? since : undefined, streams };
   const matched = yield* matchWindow(matching, host);
-  const extras = new Map<StreamingSession, Extras>();
+  const results = new Map<StreamingSession, SessionResults>();
   for (const session of sessions) {
-    const each = extrasOf(extras, session);
+    const each = resultsOf(results, session);
     each.counted = [...session.live()].filter(
       ({ group }) => matched.live.has(group) && !matched.tooMuch.has(group),
     );
     each.outcomes = yield* readOutcomes(session, { snapshot, since, matched }, host);
   }
   const failed = new Map<Stream, unknown>();
-  for (const stream of wanting) {
+  for (const stream of requested) {
     try {
       const answers = yield* readWanted(stream, snapshot, host);
-      extrasOf(extras, stream.session).answers.push({ stream, answers });
+      resultsOf(results, stream.session).answers.push({ stream, answers });
     } catch (error) {
       // A condition of one peer that fails must not affect the others.
       if (isTransient(error)) throw error;
       failed.set(stream, error);
     }
   }
-  return { txn, since, matched, isLost, late, extras, failed };
+  return { txn, since, matched, isLost, late, results, failed };
 }
 
 function* windowFor(
@@ -106,11 +106,11 @@ export function oldestOf({ sentRanges }: Stream): number {
   return sentRanges?.oldest ?? Number.POSITIVE_INFINITY;
 }
 
-function extrasOf(all: Map<StreamingSession, Extras>, session: StreamingSession): Extras {
-  let extras = all.get(session);
-  if (extras === undefined) {
-    extras = { outcomes: [], authority: session.port.authority, counted: [], answers: [] };
-    all.set(session, extras);
+function resultsOf(all: Map<StreamingSession, SessionResults>, session: StreamingSession): SessionResults {
+  let results = all.get(session);
+  if (results === undefined) {
+    results = { outcomes: [], authority: session.port.authority, counted: [], answers: [] };
+    all.set(session, results);
   }
-  return extras;
+  return results;
 }

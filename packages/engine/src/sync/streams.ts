@@ -78,7 +78,7 @@ export class Streams {
   readonly #waiting = new Set<StreamingSession>();
   readonly #joining = new Set<Stream>();
   /** Live streams with requested documents. */
-  readonly #wanting = new Set<Stream>();
+  readonly #requested = new Set<Stream>();
   readonly #withOutcomes = new Set<StreamingSession>();
   readonly #endCommits: () => void;
   #position: number;
@@ -246,7 +246,7 @@ export class Streams {
     if (stream.phase === "answer") this.#downloads.advance(stream);
     else if (stream.phase !== "live") this.#downloads.place(stream);
     else if (stream.hasWants) {
-      this.#wanting.add(stream);
+      this.#requested.add(stream);
       this.#wake();
     }
   }
@@ -257,7 +257,7 @@ export class Streams {
     this.#host.groups.leave(stream);
     stream.isOver = true;
     this.#joining.delete(stream);
-    this.#wanting.delete(stream);
+    this.#requested.delete(stream);
     this.#downloads.remove(stream);
     if (session.streams.get(stream.key) === stream) session.streams.delete(stream.key);
   }
@@ -293,7 +293,7 @@ export class Streams {
 
   get #isRoundDue(): boolean {
     const { txnId } = this.#store;
-    if (this.#joining.size > 0 || this.#wanting.size > 0) return true;
+    if (this.#joining.size > 0 || this.#requested.size > 0) return true;
     if (this.#host.groups.liveCount > 0 && txnId > this.#position) return true;
     for (const { outcomes } of this.#withOutcomes) {
       if (outcomes[0] !== undefined && outcomes[0].txn <= txnId) return true;
@@ -326,7 +326,7 @@ export class Streams {
       since: this.#position,
       joining: [...this.#joining],
       sessions: [...this.#withOutcomes],
-      wanting: [...this.#wanting],
+      requested: [...this.#requested],
     };
     const noticedMs = this.#takeNotice();
     const changes = await this.#read((snapshot) => readRound({ snapshot, ...input }, this.#host));
@@ -341,8 +341,8 @@ export class Streams {
     });
     await this.#turns.take(delivery.steps(), this.#budget, NOTHING_HELD);
     this.#position = changes.txn;
-    for (const stream of input.wanting) {
-      if (stream.phase !== "live" || !stream.hasWants) this.#wanting.delete(stream);
+    for (const stream of input.requested) {
+      if (stream.phase !== "live" || !stream.hasWants) this.#requested.delete(stream);
     }
     if (noticedMs !== undefined) this.#lagMs = this.#platform.elapsed() - noticedMs;
   }
@@ -362,7 +362,7 @@ export class Streams {
     stream.scan = undefined;
     stream.isUncertain = false;
     this.#host.groups.beginLive(stream);
-    if (stream.hasWants) this.#wanting.add(stream);
+    if (stream.hasWants) this.#requested.add(stream);
   }
 
   #leaveBehind(session: StreamingSession, streams: readonly Stream[], txn: number): void {
@@ -383,7 +383,7 @@ export class Streams {
 
   #endLive(stream: Stream, txn: number): void {
     this.#host.groups.endLive(stream);
-    this.#wanting.delete(stream);
+    this.#requested.delete(stream);
     stream.markSentUpTo(txn);
   }
 
