@@ -25,7 +25,7 @@ import {
   verify,
 } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
-import { beginLife, findEndOfLife, hasLived, recordLife, type Standing } from "./life.ts";
+import { beginIncarnation, findLostIncarnation, hasIncarnation, recordIncarnation, type Standing } from "./incarnation.ts";
 import { DATA_FILE } from "./lmdb/lmdb-environment.ts";
 import { type Meta, newestMeta } from "./lmdb/lmdb-file.ts";
 import { FIRST_KEY, type LmdbKeyValue, openLmdb } from "./lmdb/lmdb-key-value.ts";
@@ -62,9 +62,9 @@ export class StoreFolder {
   }
 
   /** Records the progress of the store, so that an older data file is recognised. */
-  recordLife(): void {
+  recordIncarnation(): void {
     try {
-      recordLife(this.folder, standingOf(this.store));
+      recordIncarnation(this.folder, standingOf(this.store));
     } catch (error) {
       // The previous record still holds, only less precisely; a full disk must not stop more.
       const reason = error instanceof Error ? error.message : String(error);
@@ -94,7 +94,7 @@ export class StoreFolder {
   async #close(): Promise<void> {
     try {
       await this.store.close();
-      this.recordLife();
+      this.recordIncarnation();
     } finally {
       await this.#storage.close();
     }
@@ -107,9 +107,9 @@ export async function createStore(folder: string, host: StoreHost): Promise<Stor
   const storage = openLmdb(folder);
   try {
     if (readIdentity(storage) !== undefined) return await openLife(folder, storage, host);
-    beginLife(folder);
+    beginIncarnation(folder);
     const store = await storeOn(storage, host);
-    recordLife(folder, standingOf(store));
+    recordIncarnation(folder, standingOf(store));
     return new StoreFolder(folder, storage, store, host.log);
   } catch (error) {
     await storage.close();
@@ -193,16 +193,16 @@ async function openLife(
 ): Promise<StoreFolder> {
   const { platform, log } = host;
   const store = await storeOn(storage, host);
-  const reason = findEndOfLife(folder, standingOf(store));
+  const reason = findLostIncarnation(folder, standingOf(store));
   if (reason === undefined) {
     const opened = new StoreFolder(folder, storage, store, log);
-    opened.recordLife();
+    opened.recordIncarnation();
     return opened;
   }
   await store.close();
   await renewIdentity(storage, platform);
   const renewed = await storeOn(storage, host);
-  recordLife(folder, standingOf(renewed));
+  recordIncarnation(folder, standingOf(renewed));
   const { historyId } = renewed.identity;
   log("warn", `this folder is a copy: ${folder}, ${reason}; it begins the history ${historyId}`);
   return new StoreFolder(folder, storage, renewed, log);
@@ -215,7 +215,7 @@ async function openLife(
 function removeUnfinished(folder: string): void {
   const path = join(folder, DATA_FILE);
   const size = statSync(path, { throwIfNoEntry: false })?.size;
-  if (size === 0 && !hasLived(folder)) rmSync(path);
+  if (size === 0 && !hasIncarnation(folder)) rmSync(path);
 }
 
 async function storeOn(storage: LmdbKeyValue, host: StoreHost): Promise<Store> {

@@ -120,7 +120,7 @@ export class Maintenance {
     try {
       await opened.store.maintain();
       if (!isStopped()) await opened.protect();
-      if (!isStopped()) opened.recordLife();
+      if (!isStopped()) opened.recordIncarnation();
     } catch (error) {
       if (isStopped() && error instanceof PeerError && error.code === "store.closed") return;
       this.#host.log("error", `failed to maintain ${opened.folder}: ${describeError(error)}`);

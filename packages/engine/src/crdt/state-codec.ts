@@ -153,7 +153,7 @@ function writeMeta(writer: ByteWriter, state: DocumentState, isShown: boolean): 
 }
 
 function readMeta(reader: ByteReader, shown: Shown | undefined): DocumentState {
-  const { head, table, alive, dead } = readLife(reader);
+  const { head, table, alive, dead } = readIncarnation(reader);
   const root = readKids({ reader, table, depth: 0 }, (head & META_HEAD.kids) !== 0, shown);
   return { alive, dead, seeded: (head & META_HEAD.seeded) !== 0, root };
 }
@@ -166,7 +166,7 @@ interface Life {
 }
 
 /** Reads the head of the metadata, in front of the fields. */
-function readLife(reader: ByteReader): Life {
+function readIncarnation(reader: ByteReader): Life {
   const head = reader.byte();
   if (head >= META_HEAD.more * 2) reader.fail("expected a known head");
   const table =
@@ -181,7 +181,7 @@ function readLife(reader: ByteReader): Life {
 /** Whether the metadata say that the document shows, and so must have fields beside them. */
 export function isShownByMeta(meta: Uint8Array, offset: number): boolean {
   const reader = new ByteReader(meta, "state.malformed", offset);
-  const { alive, dead } = readLife(reader);
+  const { alive, dead } = readIncarnation(reader);
   return isAfter(alive, dead);
 }
 

@@ -85,9 +85,9 @@ export class LinkDialler {
   /** How the attempt, or the link that came of it, ended. */
   ended({ code, afterMs = 0 }: LinkEnd): void {
     const livedMs = this.#state === "up" ? this.#options.now() - this.#sinceMs : 0;
-    const hasLived = livedMs >= SHORT_LIFE_MS && !FAULT_CODES.has(code);
+    const hasIncarnation = livedMs >= SHORT_LIFE_MS && !FAULT_CODES.has(code);
     if (SLOW_CODES.has(code)) this.#failures = FAILURES_SLOWEST;
-    else this.#failures = hasLived ? 0 : this.#failures + 1;
+    else this.#failures = hasIncarnation ? 0 : this.#failures + 1;
     this.#enter("waiting");
     this.#plan(Math.max(this.#waitMs(), Math.min(afterMs, AFTER_MS_MAX)));
   }

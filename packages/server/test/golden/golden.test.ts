@@ -6,7 +6,7 @@ import { openStore, readStore, type StoreFolder } from "@bigpeer/node";
 import type { Value } from "@bigpeer/protocol";
 import { beforeAll, expect, test } from "vitest";
 import { testPlatform } from "../../../engine/test/support/test-platform.ts";
-import { recordLife } from "../../../node/src/life.ts";
+import { recordIncarnation } from "../../../node/src/incarnation.ts";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
@@ -44,7 +44,7 @@ async function adopt(folder: string): Promise<void> {
     const { historyId } = view.reader.get("s") as { historyId: string };
     return { historyId, txnId: view.head.txnId };
   });
-  recordLife(folder, standing);
+  recordIncarnation(folder, standing);
 }
 
 interface OpenCopy {

@@ -36,8 +36,8 @@ interface FileMark {
 }
 
 /** Why the store in `folder` cannot continue its incarnation; undefined when it can. */
-export function findEndOfLife(folder: string, standing: Standing): string | undefined {
-  const recorded = readLife(folder);
+export function findLostIncarnation(folder: string, standing: Standing): string | undefined {
+  const recorded = readIncarnation(folder);
   if (recorded === undefined) return "nothing tells that its data file was written here";
   const { inode, birthNs, historyId, txnId } = recorded;
   const mark = readMark(folder);
@@ -54,13 +54,13 @@ export function findEndOfLife(folder: string, standing: Standing): string | unde
 }
 
 /** Records that a store is about to be created in the data file of `folder`. */
-export function beginLife(folder: string): void {
+export function beginIncarnation(folder: string): void {
   const { inode, birthNs } = readMark(folder);
   writeJsonFile(join(folder, LIFE_FILE), { inode, birthNs });
 }
 
 /** Records that the store in `folder` has reached `standing`, which must be durable. */
-export function recordLife(folder: string, standing: Standing): void {
+export function recordIncarnation(folder: string, standing: Standing): void {
   const { inode, birthNs } = readMark(folder);
   const { historyId, txnId } = standing;
   writeJsonFile(join(folder, LIFE_FILE), { inode, birthNs, historyId, txnId });
@@ -72,8 +72,8 @@ export function lastSeenMs(folder: string): number | undefined {
 }
 
 /** Whether a store was ever completely created in `folder`, or its record cannot be read. */
-export function hasLived(folder: string): boolean {
-  const recorded = readLife(folder);
+export function hasIncarnation(folder: string): boolean {
+  const recorded = readIncarnation(folder);
   return recorded === undefined ? lastSeenMs(folder) !== undefined : !isBegun(recorded);
 }
 
@@ -81,7 +81,7 @@ function isBegun({ historyId, txnId }: ValueObject): boolean {
   return historyId === undefined && txnId === undefined;
 }
 
-function readLife(folder: string): ValueObject | undefined {
+function readIncarnation(folder: string): ValueObject | undefined {
   try {
     const content = readJsonFile(join(folder, LIFE_FILE));
     return isObject(content) ? content : undefined;

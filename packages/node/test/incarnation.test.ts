@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { findEndOfLife, recordLife } from "../src/life.ts";
+import { findLostIncarnation, recordIncarnation } from "../src/incarnation.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const STANDING = { historyId: "h1", txnId: 10 };
@@ -21,42 +21,42 @@ function lived(): string {
   const folder = join(temporaryFolder(), "store");
   mkdirSync(folder);
   writeFileSync(join(folder, "data.mdb"), "content");
-  recordLife(folder, STANDING);
+  recordIncarnation(folder, STANDING);
   return folder;
 }
 
 test("a life goes on through restarts, writes, touched times and a rename of the folder", () => {
   const folder = lived();
-  expect(findEndOfLife(folder, STANDING)).toBeUndefined();
+  expect(findLostIncarnation(folder, STANDING)).toBeUndefined();
   writeFileSync(join(folder, "data.mdb"), "more content", { flag: "a" });
   utimesSync(join(folder, "data.mdb"), 1, 1);
   const moved = `${folder}-moved`;
   renameSync(folder, moved);
-  expect(findEndOfLife(moved, { ...STANDING, txnId: 11 })).toBeUndefined();
+  expect(findLostIncarnation(moved, { ...STANDING, txnId: 11 })).toBeUndefined();
 });
 
 test("a copy of the folder is another life, with and without times preserved", () => {
   const folder = lived();
   cpSync(folder, `${folder}-copy`, { recursive: true });
   cpSync(folder, `${folder}-exact`, { recursive: true, preserveTimestamps: true });
-  expect(findEndOfLife(`${folder}-copy`, STANDING)).toBe(OTHER_FILE);
-  expect(findEndOfLife(`${folder}-exact`, STANDING)).toBe(OTHER_FILE);
-  expect(findEndOfLife(folder, STANDING)).toBeUndefined();
+  expect(findLostIncarnation(`${folder}-copy`, STANDING)).toBe(OTHER_FILE);
+  expect(findLostIncarnation(`${folder}-exact`, STANDING)).toBe(OTHER_FILE);
+  expect(findLostIncarnation(folder, STANDING)).toBeUndefined();
 });
 
 test("a data file that was put in place by a rename is another life", () => {
   const folder = lived();
   copyFileSync(join(folder, "data.mdb"), join(folder, "new.mdb"));
   renameSync(join(folder, "new.mdb"), join(folder, "data.mdb"));
-  expect(findEndOfLife(folder, STANDING)).toBe(OTHER_FILE);
+  expect(findLostIncarnation(folder, STANDING)).toBe(OTHER_FILE);
 });
 
 test("a data file whose content was replaced is found by its history or its transaction", () => {
   const folder = lived();
-  expect(findEndOfLife(folder, { historyId: "h2", txnId: 10 })).toBe(
+  expect(findLostIncarnation(folder, { historyId: "h2", txnId: 10 })).toBe(
     "its data file is of another history",
   );
-  expect(findEndOfLife(folder, { historyId: "h1", txnId: 9 })).toBe(
+  expect(findLostIncarnation(folder, { historyId: "h1", txnId: 9 })).toBe(
     "its data file is an older one, of transaction 9",
   );
 });
@@ -64,17 +64,17 @@ test("a data file whose content was replaced is found by its history or its tran
 test.each(["", "{", "null", "[]"])("a record that says %j is no record", (content) => {
   const folder = lived();
   writeFileSync(join(folder, "life.json"), content);
-  expect(findEndOfLife(folder, STANDING)).toBe(NO_RECORD);
+  expect(findLostIncarnation(folder, STANDING)).toBe(NO_RECORD);
 });
 
 test("a record without its fields matches nothing", () => {
   const folder = lived();
   writeFileSync(join(folder, "life.json"), "{}");
-  expect(findEndOfLife(folder, STANDING)).toBe(OTHER_FILE);
+  expect(findLostIncarnation(folder, STANDING)).toBe(OTHER_FILE);
 });
 
 test("a data file without a record is another life", () => {
   const folder = lived();
   rmSync(join(folder, "life.json"));
-  expect(findEndOfLife(folder, STANDING)).toBe(NO_RECORD);
+  expect(findLostIncarnation(folder, STANDING)).toBe(NO_RECORD);
 });
