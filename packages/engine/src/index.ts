@@ -183,9 +183,9 @@ export {
 } from "./store/store.ts";
 export type { Transaction } from "./store/transaction.ts";
 export {
-  type JudgedStep,
-  type JudgeStep,
-  type JudgeUpload,
+  type CheckedStep,
+  type CheckStep,
+  type CheckUpload,
   type TakenUpload,
   type Upload,
   type UploadAnswer,

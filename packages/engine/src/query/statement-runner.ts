@@ -51,8 +51,8 @@ import type { MemoryPool } from "./frame/memory-pool.ts";
 import type { Steps } from "./frame/steps.ts";
 import type { Authority } from "./permission/authority.ts";
 import type { CollectionUse } from "./permission/collection-use.ts";
-import { Judge } from "./permission/judge.ts";
 import { NarrowedView } from "./permission/narrowed-view.ts";
+import { PermissionChecker } from "./permission/permission-checker.ts";
 import { checkArguments, requireParameters } from "./plan/parameters.ts";
 import { PreparedTexts, preparedBytes } from "./prepared-texts.ts";
 import type {
@@ -72,7 +72,7 @@ import { type Choosing, explainedChoosing } from "./run/choose.ts";
 import type { Choices } from "./run/early-choice.ts";
 import { type Execution, Warnings } from "./run/execution.ts";
 import { Lookout } from "./run/lookout.ts";
-import { budgeted, TimeSlicer, type SliceTaking } from "./run/time-slicer.ts";
+import { budgeted, type SliceTaking, TimeSlicer } from "./run/time-slicer.ts";
 import type { FilterQuery, PreparedFind, PreparedTarget } from "./statement/find.ts";
 import type { PreparedStatement } from "./statement/prepare.ts";
 import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
@@ -251,10 +251,10 @@ export class StatementRunner {
   /** The collection counts as known: the caller has a rule for it. */
   #findReadable(collection: string, id: unknown, authority: Authority): FindByIdResult {
     const wanted = idAt(id, "id");
-    const { judge } = this.#judging(authority);
+    const { checker } = this.#judging(authority);
     const snapshot = this.#store.snapshot();
     try {
-      const view = new NarrowedView(snapshot, judge);
+      const view = new NarrowedView(snapshot, checker);
       // An error would reveal that there is a document.
       const document = inTime(() => view.get(collection, wanted.id));
       return { id: wanted.id, document, transactionId: snapshot.txnId };
@@ -269,19 +269,19 @@ export class StatementRunner {
    */
   mayReadAttachment(id: string, authority: Authority | undefined): boolean | Promise<boolean> {
     if (authority === undefined || authority.isReadingAll) return true;
-    const { judge, budget } = this.#judging(authority);
+    const { checker, budget } = this.#judging(authority);
     const snapshot = this.#store.snapshot();
-    const steps = judge.judgeAttachment(id, snapshot);
+    const steps = checker.checkAttachment(id, snapshot);
     return this.#turns.take(steps, budget, snapshot, authority.credential);
   }
 
   /** A permission checker for operations that are not recorded. */
-  #judging(authority: Authority): { judge: Judge; budget: Budget } {
+  #judging(authority: Authority): { checker: PermissionChecker; budget: Budget } {
     const { timeMs, bytes } = this.#limits;
     const budget = new Budget({ elapsed: this.#elapsed, timeMsMax: timeMs, bytesMax: bytes });
     const request = { id: "", appId: this.#appId, startMs: this.#platform.now() };
     const run: Run = { args: {}, platform: this.#platform, budget, request };
-    return { judge: new Judge(authority, run), budget };
+    return { checker: new PermissionChecker(authority, run), budget };
   }
 
   /** Writes commands of the data API, all or none. */
@@ -482,15 +482,16 @@ export class StatementRunner {
     const { authority } = task;
     const isStrict = task.isStrict ?? this.settings.isStrict;
     return (whole, transaction, choices) => {
-      const judge = authority?.isFull === false ? new Judge(authority, run) : undefined;
-      const isNarrowed = judge !== undefined && !judge.authority.isReadingAll;
-      const view = isNarrowed ? new NarrowedView(whole, judge) : whole;
+      const checker =
+        authority?.isFull === false ? new PermissionChecker(authority, run) : undefined;
+      const isNarrowed = checker !== undefined && !checker.authority.isReadingAll;
+      const view = isNarrowed ? new NarrowedView(whole, checker) : whole;
       return {
         run,
         text: task.text,
         isStrict,
         view,
-        judge,
+        checker,
         transaction,
         choices,
         warnings: new Warnings(),
@@ -498,7 +499,7 @@ export class StatementRunner {
         system: {
           view,
           store: isNarrowed ? undefined : whole,
-          isFull: judge === undefined,
+          isFull: checker === undefined,
           credential: authority?.credential,
           settings: this.settings,
           requests: this.requests,

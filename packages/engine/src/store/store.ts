@@ -38,10 +38,10 @@ import { Transaction, type TransactionContext } from "./transaction.ts";
 import {
   answerFromRecord,
   applyUpload,
+  type CheckUpload,
   checkEnvelope,
   checkSteps,
   documentsOf,
-  type JudgeUpload,
   lastNumberOf,
   lastTimeOf,
   markOf,
@@ -273,7 +273,7 @@ export class Store {
    * it; left out, everything is permitted. `owner` is the sender: a site belongs to its first
    * sender (K63); left out, to none.
    */
-  async upload(upload: Upload, judge?: JudgeUpload, owner?: string): Promise<UploadAnswer> {
+  async upload(upload: Upload, judge?: CheckUpload, owner?: string): Promise<UploadAnswer> {
     checkEnvelope(upload);
     if (upload.site === this.identity.site) return { kind: "forked" };
     const { txnId, result } = await this.transactInSteps((transaction) =>
@@ -399,7 +399,7 @@ export class Store {
   *#take(
     transaction: Transaction,
     upload: Upload,
-    judge: JudgeUpload | undefined,
+    judge: CheckUpload | undefined,
     owner: string | undefined,
   ): Steps<UploadAnswer | AppliedUpload> {
     // A counter keeps one sum for each site: that of the Big Peer would be lost (K75).

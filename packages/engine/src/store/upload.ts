@@ -65,7 +65,7 @@ export interface TakenUpload {
 }
 
 /** One step of an upload while it is applied. */
-export interface JudgedStep {
+export interface CheckedStep {
   readonly transaction: Transaction;
   readonly stamp: Stamp;
   readonly operations: readonly UploadOperation[];
@@ -78,10 +78,10 @@ export type ApplyStep = () => Steps<OperationOutcome[]>;
  * Checks the permissions of the steps of an upload one by one: it calls `apply` once, and throws,
  * before or after, to refuse the whole upload.
  */
-export type JudgeStep = (step: JudgedStep, apply: ApplyStep) => Steps<OperationOutcome[]>;
+export type CheckStep = (step: CheckedStep, apply: ApplyStep) => Steps<OperationOutcome[]>;
 
 /** Starts the permission check of an upload; called again when the upload is evaluated again. */
-export type JudgeUpload = () => JudgeStep;
+export type CheckUpload = () => CheckStep;
 
 const NO_DIGEST = new Uint8Array(0);
 
@@ -190,7 +190,7 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
 export function* applyUpload(
   transaction: Transaction,
   { site, steps }: Pick<Upload, "site" | "steps">,
-  judge: JudgeStep = (_, apply) => apply(),
+  judge: CheckStep = (_, apply) => apply(),
 ): Steps<OperationOutcome[]> {
   const outcomes: OperationOutcome[] = [];
   let last = lastTimeOf(transaction.view, site);

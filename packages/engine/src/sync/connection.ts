@@ -16,9 +16,9 @@ import {
   unreachable,
 } from "@bigpeer/protocol";
 import type { Channel } from "../platform.ts";
-import { uploadJudge } from "../query/mutate/judged-upload.ts";
+import { uploadChecker } from "../query/mutate/checked-upload.ts";
 import type { Authority } from "../query/permission/authority.ts";
-import type { JudgeUpload, Upload } from "../store/upload.ts";
+import type { CheckUpload, Upload } from "../store/upload.ts";
 import type { ConnectionHost, HostedConnection } from "./connection-host.ts";
 import { type PeerFault, type PeerReport, peerReport } from "./peer-report.ts";
 import type { AskedRun, RunListener } from "./remote-runs.ts";
@@ -45,7 +45,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   #streams: SessionStreams | undefined;
   #admission: Admission | undefined;
   /** Created for the first upload. */
-  #judge: JudgeUpload | undefined;
+  #judge: CheckUpload | undefined;
   /** The last refusal or error that was sent to the peer. */
   #fault: PeerFault | undefined;
   /** Listeners that wait for answers; created for the first run. */
@@ -306,8 +306,8 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
         return this.#granted(action.grant.admission);
       case "subscribe":
         return this.#follow(action, action.cursor);
-      case "judge_anew":
-        return this.#judgeAnew(action);
+      case "recheck":
+        return this.#recheck(action);
       case "unfollow":
         this.#streams?.unfollow(action.filterKey);
         return;
@@ -403,7 +403,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     return { admission, rights: this.#host.rightsOf(admission.authority) };
   }
 
-  #judgeAnew(action: ActionOf<"judge_anew">): void {
+  #recheck(action: ActionOf<"recheck">): void {
     const { history } = this.#host.facts;
     const txn = this.#streams?.completeUpTo ?? 0;
     this.#follow(action, { history, filter: action.filter, txn }, action.filterKey);
@@ -411,7 +411,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
 
   /** Begins the stream of a subscription, unless the subscription already follows it. */
   #follow(
-    { id, query, args }: ActionOf<"subscribe" | "judge_anew">,
+    { id, query, args }: ActionOf<"subscribe" | "recheck">,
     cursor: SyncCursor | undefined,
     followedKey?: string,
   ): void {
@@ -446,7 +446,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     if (isFirst) allowance.use(spender, "newSites");
     let isNew = false;
     uploadRoom.take(this, size);
-    this.#judge ??= uploadJudge({ platform, appId: facts.app, authority: () => this.#writer() });
+    this.#judge ??= uploadChecker({ platform, appId: facts.app, authority: () => this.#writer() });
     try {
       const answer = await store.upload(upload, this.#judge, credential);
       let remembered: Promise<void> | undefined;

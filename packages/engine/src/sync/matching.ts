@@ -323,7 +323,7 @@ class Matcher implements Matched {
     const { encoded, after, last, document } = streamChange;
     if (kind !== "leave") return encoded.put();
     const isReadable =
-      last === undefined || (entry.judge?.mayRead(document.collection, last) ?? true);
+      last === undefined || (entry.checker?.mayRead(document.collection, last) ?? true);
     if (!isReadable) return encoded.drop();
     return after === undefined ? encoded.gone(document.isEvicted) : encoded.left();
   }

@@ -34,7 +34,7 @@ import {
   endFollowing,
   endStream,
   followed,
-  judgeAnew,
+  recheck,
   subscribe,
   wantStream,
 } from "./subscription-list.ts";
@@ -349,7 +349,7 @@ function regrant(state: OpenSession, grant: Grant): ServerStep {
     expiresMs === undefined ? { t: "rights", rights } : { t: "rights", rights, expires: expiresMs };
   return {
     state: { ...state, expiresMs },
-    actions: [{ kind: "grant", grant }, send(message_), ...judgeAnew(state)],
+    actions: [{ kind: "grant", grant }, send(message_), ...recheck(state)],
   };
 }
 

@@ -155,7 +155,7 @@ export type SessionAction =
     }
   /** The same for a running subscription, if its filter has changed (S20). */
   | {
-      readonly kind: "judge_anew";
+      readonly kind: "recheck";
       readonly id: number;
       readonly query: string;
       readonly args: ValueObject;

@@ -4,7 +4,7 @@
 
 import type { LiveRuns } from "../query/live/live-run.ts";
 import type { Authority } from "../query/permission/authority.ts";
-import type { Judge } from "../query/permission/judge.ts";
+import type { PermissionChecker } from "../query/permission/permission-checker.ts";
 import type { WrittenStamps } from "./change-window.ts";
 import type { FrameCount } from "./frame.ts";
 import type { Groups } from "./group.ts";
@@ -21,5 +21,5 @@ export interface StreamHost {
   /** Monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
   /** Permission checker of an authority; undefined if it may read everything. */
-  readonly judgeOf: (authority: Authority | undefined) => Judge | undefined;
+  readonly checkerOf: (authority: Authority | undefined) => PermissionChecker | undefined;
 }

@@ -4,9 +4,9 @@
 
 import { PeerError, type StreamMode, type SyncCursor, type Value } from "@bigpeer/protocol";
 import type { StoredDocument } from "../store/view.ts";
-import { RateLimiter } from "./rate-limiter.ts";
 import type { PreparedStream } from "./filter.ts";
 import { Outbox } from "./outbox.ts";
+import { RateLimiter } from "./rate-limiter.ts";
 import type {
   AskedDocument,
   DocumentPlace,
@@ -164,7 +164,7 @@ export class StreamingSession implements SessionStreams {
   }
 
   mayRead(collection: string, document: StoredDocument): boolean {
-    return this.#host.judgeOf(this.port.authority)?.mayRead(collection, document) ?? true;
+    return this.#host.checkerOf(this.port.authority)?.mayRead(collection, document) ?? true;
   }
 
   outcome(outcome: StreamOutcome): void {

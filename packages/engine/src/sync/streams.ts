@@ -22,7 +22,7 @@ import type { Steps } from "../query/frame/steps.ts";
 import { LiveRuns } from "../query/live/live-run.ts";
 import { MatchIndex } from "../query/live/match-index.ts";
 import type { Authority } from "../query/permission/authority.ts";
-import { Judge } from "../query/permission/judge.ts";
+import { PermissionChecker } from "../query/permission/permission-checker.ts";
 import { TimeSlicer } from "../query/run/time-slicer.ts";
 import type { Store, StoreSnapshot } from "../store/store.ts";
 import { Scan } from "./back-fill.ts";
@@ -102,7 +102,7 @@ export class Streams {
       made: { encoded: 0 },
       sent: { frames: 0, bytes: 0 },
       elapsed,
-      judgeOf: judges(platform, appId),
+      checkerOf: judges(platform, appId),
     };
     this.#downloads = new Downloads(this.#host, {
       newest: () => store.txnId,
@@ -434,14 +434,14 @@ function peerErrorOf(error: unknown): PeerError {
 }
 
 /** One permission checker for each authority, as long as the authority is in use. */
-function judges(platform: Platform, appId: string): StreamHost["judgeOf"] {
-  const known = new WeakMap<Authority, Judge>();
+function judges(platform: Platform, appId: string): StreamHost["checkerOf"] {
+  const known = new WeakMap<Authority, PermissionChecker>();
   const elapsed = (): number => platform.elapsed();
   const budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: JUDGE_BYTES_MAX });
   const run = { args: {}, platform, budget, request: { id: "", appId, startMs: 0 } };
   return (authority) => {
     if (authority === undefined || authority.isReadingAll) return undefined;
-    const judge = known.get(authority) ?? new Judge(authority, run);
+    const judge = known.get(authority) ?? new PermissionChecker(authority, run);
     known.set(authority, judge);
     return judge;
   };

@@ -77,7 +77,10 @@ export function endFollowing(state: OpenSession, id: number, reason: Reason | un
   const next = { ...state, subscriptions };
   const actions_ = reason === undefined ? [] : [unsubscribed(id, reason)];
   const { stream } = subscription;
-  return { state: next, actions: [...actions_, ...(stream ? unfollow(next, stream.filterKey) : [])] };
+  return {
+    state: next,
+    actions: [...actions_, ...(stream ? unfollow(next, stream.filterKey) : [])],
+  };
 }
 
 /** A stream is over: ends all its subscriptions. */
@@ -109,11 +112,11 @@ export function wantStream(state: OpenSession, want: Want): ListStep {
 }
 
 /** The permissions changed: computes each filter again (S20). */
-export function judgeAnew({ subscriptions }: OpenSession): SessionAction[] {
+export function recheck({ subscriptions }: OpenSession): SessionAction[] {
   return [...subscriptions].flatMap(([id, { query, args, stream }]: [number, Subscription]) => {
     if (stream === undefined) return [];
     const { filter, filterKey } = stream;
-    return [{ kind: "judge_anew", id, query, args, filter, filterKey } as const];
+    return [{ kind: "recheck", id, query, args, filter, filterKey } as const];
   });
 }
 

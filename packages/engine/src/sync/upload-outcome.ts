@@ -6,7 +6,7 @@
 import { type DocumentEntry, documentId, type Outcome } from "@bigpeer/protocol";
 import type { Steps } from "../query/frame/steps.ts";
 import { encodedSize } from "../query/mutate/document-size.ts";
-import type { Judge } from "../query/permission/judge.ts";
+import type { PermissionChecker } from "../query/permission/permission-checker.ts";
 import type { StoreSnapshot } from "../store/store.ts";
 import type { StoredDocument } from "../store/view.ts";
 import { goneEntry, metaOf, wholeEntry } from "./document-change.ts";
@@ -62,13 +62,13 @@ class OutcomeReader {
   readonly #session: StreamingSession;
   readonly #round: OutcomeRound;
   readonly #host: StreamHost;
-  readonly #judge: Judge | undefined;
+  readonly #judge: PermissionChecker | undefined;
 
   constructor(session: StreamingSession, round: OutcomeRound, host: StreamHost) {
     this.#session = session;
     this.#round = round;
     this.#host = host;
-    this.#judge = host.judgeOf(session.port.authority);
+    this.#judge = host.checkerOf(session.port.authority);
   }
 
   *read(given: StreamOutcome): Steps<SizedOutcome> {

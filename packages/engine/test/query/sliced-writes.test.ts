@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { sized } from "../../../protocol/test/support/test-size.ts";
 import { SLICE_MS } from "../../src/limits.ts";
 import type { WriteCommand } from "../../src/query/command/command.ts";
-import { uploadJudge } from "../../src/query/mutate/judged-upload.ts";
+import { uploadChecker } from "../../src/query/mutate/checked-upload.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { authorityOf } from "../support/caller.ts";
 import { type CountedStore, MS_PER_READ, openCounted } from "../support/counted-store.ts";
@@ -136,7 +136,7 @@ describe("[K34] uploads", () => {
 
   test("of many operations that are judged", async () => {
     const authority = authorityOf({ u: ["n >= 0"] }, { u: ["n >= 0"] });
-    const judge = uploadJudge({ ...open, appId: "app", authority: () => authority });
+    const judge = uploadChecker({ ...open, appId: "app", authority: () => authority });
     const upload = new SiteUploads(open.platform).ofSteps(inserts, inserts);
     const answer = await open.store.upload(upload, judge);
     expect(answer).toMatchObject({ record: { outcome: "applied" } });
@@ -145,7 +145,7 @@ describe("[K34] uploads", () => {
 
   test("of many operations, the last of which is refused", async () => {
     const authority = authorityOf({ u: ["true"] }, { u: [`n < ${COUNT - 1}`] });
-    const judge = uploadJudge({ ...open, appId: "app", authority: () => authority });
+    const judge = uploadChecker({ ...open, appId: "app", authority: () => authority });
     const upload = new SiteUploads(open.platform).next(...inserts);
     const answer = await open.store.upload(upload, judge);
     expect(answer).toMatchObject({ record: { outcome: "refused" } });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { MAINTENANCE_BATCH, UNAPPLIED_SITE_MS, UPLOADS_REMEMBERED } from "../../src/limits.ts";
 import { siteKey, unappliedKey } from "../../src/store/keys.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type JudgeUpload, type Upload, uploadDigest } from "../../src/store/upload.ts";
+import { type CheckUpload, type Upload, uploadDigest } from "../../src/store/upload.ts";
 import { dump, fieldsOf, openStore, problems } from "../support/open-store.ts";
 import { replay } from "../support/replay.ts";
 import { START_MS, testPlatform } from "../support/test-platform.ts";
@@ -33,7 +33,7 @@ function increment(id: string): UploadOperation {
   return { kind: "update", collection: "c", id, edits };
 }
 
-const REFUSING: JudgeUpload = () => () => {
+const REFUSING: CheckUpload = () => () => {
   throw new PeerError("permission.denied", "no");
 };
 

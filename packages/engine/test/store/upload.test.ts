@@ -5,7 +5,7 @@ import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import { Store } from "../../src/store/store.ts";
 import {
-  type JudgeUpload,
+  type CheckUpload,
   type Upload,
   type UploadStep,
   uploadDigest,
@@ -245,7 +245,7 @@ test("[S4] the number of the last upload is known for each site", async () => {
 test("[S26] a judge sees each step before and after, and what it refuses never was", async () => {
   const { store, storage } = await openStore();
   const seen: unknown[] = [];
-  const judge: JudgeUpload = () =>
+  const judge: CheckUpload = () =>
     function* judgeStep(step, apply) {
       const look = (): unknown => step.transaction.view.get("c", "a")?.fields["n"] ?? "none";
       const before = look();

@@ -133,7 +133,7 @@ export class MutationDesk {
         {
           run: this.#run,
           view: transaction.view,
-          judge: undefined,
+          checker: undefined,
           transaction,
           warnings: this.warnings,
           system: { settings: this.settings },

@@ -3,7 +3,7 @@
  * that are planted.
  */
 
-import { Judge } from "../../src/query/permission/judge.ts";
+import { PermissionChecker } from "../../src/query/permission/permission-checker.ts";
 import { replace } from "./replaced-method.ts";
 
 /** While it is above zero, whatever asks may read every document. */
@@ -12,10 +12,10 @@ let open = 0;
 /** Makes all judges such; returns what makes them as they were. */
 export function plantOpenJudge(): () => void {
   return replace(
-    Judge.prototype,
+    PermissionChecker.prototype,
     "mayRead",
     (original) =>
-      function mayRead(this: Judge, ...args) {
+      function mayRead(this: PermissionChecker, ...args) {
         return open > 0 || original.apply(this, args);
       },
   );

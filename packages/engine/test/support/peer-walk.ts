@@ -19,7 +19,7 @@ import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { stateOfParts } from "../../src/crdt/state-parts.ts";
 import type { OwnUpload } from "../../src/peer/sequenced-upload.ts";
 import { findTransaction } from "../../src/store/change-log.ts";
-import type { JudgeUpload } from "../../src/store/upload.ts";
+import type { CheckUpload } from "../../src/store/upload.ts";
 import { describeState } from "./dump.ts";
 import { dump } from "./open-store.ts";
 import { PeerModel } from "./peer-model.ts";
@@ -152,7 +152,7 @@ export class PeerWalk {
     const next = peer.sequenced().find(({ number }) => number > this.#sent);
     if (next === undefined) return;
     this.#sent = next.number;
-    const judge: JudgeUpload | undefined = this.random.oneIn(4) ? refuseAll : undefined;
+    const judge: CheckUpload | undefined = this.random.oneIn(4) ? refuseAll : undefined;
     const answer = await server.upload(next, judge);
     if (answer.kind !== "taken") throw new Error(`the upload is ${answer.kind}`);
     const { outcome: kind, txnId: txn, reason } = answer.record;
@@ -233,7 +233,7 @@ function tombstone(
   return { alive: NONE, dead, seeded: before.seeded, root: EMPTY_STATE.root };
 }
 
-const refuseAll: JudgeUpload = () => () => {
+const refuseAll: CheckUpload = () => () => {
   throw new PeerError("permission.denied", "no");
 };
 

@@ -3,8 +3,8 @@
  */
 
 import { Authority, type CollectionRule } from "../../src/query/permission/authority.ts";
-import { Judge } from "../../src/query/permission/judge.ts";
 import { NarrowedView } from "../../src/query/permission/narrowed-view.ts";
+import { PermissionChecker } from "../../src/query/permission/permission-checker.ts";
 import { Requests } from "../../src/query/system/requests.ts";
 import { Failure } from "../../src/query/value/datum.ts";
 import { plantOpenJudge, unjudged, unjudgedEach } from "./open-judge.ts";
@@ -130,8 +130,8 @@ const JUDGE_LEAKS: readonly PlantedLeak[] = [
     name: "every content may be read",
     plant: () =>
       replace(
-        Judge.prototype,
-        "judgeAttachment",
+        PermissionChecker.prototype,
+        "checkAttachment",
         () =>
           // oxlint-disable-next-line require-yield -- nothing is looked at
           function* allowed() {
@@ -141,7 +141,7 @@ const JUDGE_LEAKS: readonly PlantedLeak[] = [
   },
   {
     name: "writing is not judged",
-    plant: () => replace(Judge.prototype, "mayWrite", () => () => true),
+    plant: () => replace(PermissionChecker.prototype, "mayWrite", () => () => true),
   },
   {
     name: "only the first query of several is asked",
@@ -184,10 +184,10 @@ const OTHER_LEAKS: readonly PlantedLeak[] = [
     plant: () => {
       let inView = 0;
       const judged = replace(
-        Judge.prototype,
+        PermissionChecker.prototype,
         "mayRead",
         (original) =>
-          function mayRead(this: Judge, ...args) {
+          function mayRead(this: PermissionChecker, ...args) {
             return inView === 0 || original.apply(this, args);
           },
       );

@@ -19,12 +19,12 @@ import { Receiver, Subscription } from "./stream-receiver.ts";
 import { type Random, seededRandom } from "./test-platform.ts";
 
 type Fields = { readonly owner?: number; readonly n?: number; readonly text?: string };
-type Judge = (id: string, fields: Fields) => boolean;
+type PermissionChecker = (id: string, fields: Fields) => boolean;
 
 interface Wish {
   readonly query: string;
   readonly collection: string;
-  readonly chooses: Judge;
+  readonly chooses: PermissionChecker;
 }
 
 const WISHES: readonly Wish[] = [

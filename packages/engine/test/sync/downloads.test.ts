@@ -30,7 +30,7 @@ async function readingStream() {
     made: { encoded: 0 },
     sent: { frames: 0, bytes: 0 },
     elapsed: () => 0,
-    judgeOf: () => undefined,
+    checkerOf: () => undefined,
   };
   const waiting: (() => void)[] = [];
   const fail = (_: Stream, error: unknown): void => {

@@ -150,7 +150,7 @@ describe("the table", () => {
     open: {
       opened: "open: ",
       garbled: malformed,
-      admitted: "open: grant, rights, judge_anew",
+      admitted: "open: grant, rights, recheck",
       rejected: "closed: note_failure, bye unauthorized, close, release",
       unanswered: "open: ",
       followed: "open: subscribed, unfollow",
@@ -162,7 +162,7 @@ describe("the table", () => {
       upload_failed: "closed: bye busy, close, release",
       run: "open: forward",
       cancel_run: "open: cancel",
-      rights_changed: "open: grant, rights, judge_anew",
+      rights_changed: "open: grant, rights, recheck",
       revoked: "closed: bye unauthorized, close, release",
       tick: "open: ",
       closing: "closed: bye closing, close, release",

@@ -111,7 +111,7 @@ test("[S20] other permissions: the peer is told, and each filter is formed anew"
   expect(step.actions).toEqual([
     { kind: "grant", grant },
     { kind: "send", message: { t: "rights", rights: grant.rights } },
-    { kind: "judge_anew", id: 1, query, args: {}, filter: FILTER, filterKey: "f" },
+    { kind: "recheck", id: 1, query, args: {}, filter: FILTER, filterKey: "f" },
   ]);
   const other: FollowedStream = {
     ...STREAM,

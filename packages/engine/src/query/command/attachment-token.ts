@@ -5,7 +5,7 @@
 
 import { isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
 import { transactionOf } from "../mutate/application.ts";
-import { requireAttachment } from "../mutate/judged-write.ts";
+import { requireAttachment } from "../mutate/checked-write.ts";
 import { isToken } from "../mutate/write-type.ts";
 import type { Execution } from "../run/execution.ts";
 import { describeType } from "../value/mismatch.ts";

@@ -19,13 +19,13 @@ export function prepareRemove(
   const run: PreparedCommand<RemoveResult>["run"] = function* run(execution) {
     selection.check(execution);
     const rows = yield* selection.rows(execution);
-    const { judge } = execution;
+    const { checker } = execution;
     const mayRemove = (row: Frame): boolean => {
-      if (judge === undefined || judge.authority.isWritingAll) return true;
+      if (checker === undefined || checker.authority.isWritingAll) return true;
       const { id } = row.slots[slot] as StoredDocument;
       // The row holds the id only. This read guards the document.
       const before = transactionOf(execution).get(collection, id);
-      return before === undefined || judge.mayWrite(collection, before);
+      return before === undefined || checker.mayWrite(collection, before);
     };
     const allowed: Frame[] = [];
     for (const row of rows) {

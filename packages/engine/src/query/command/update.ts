@@ -60,13 +60,13 @@ export function prepareUpdate(
 /** The edits of each round, or the reason why the document stays unchanged. */
 function* decide(trial: Trial, before: StoredDocument): Steps<Edit[][] | keyof LeftWhole> {
   const { collection, execution } = trial;
-  const { judge } = execution;
-  if (judge?.mayWrite(collection, before) === false) return "denied";
+  const { checker } = execution;
+  if (checker?.mayWrite(collection, before) === false) return "denied";
   const edits = yield* tryUpdate(trial, before);
   if (edits === undefined) return "error";
-  if (judge === undefined || judge.authority.isWritingAll) return edits;
+  if (checker === undefined || checker.authority.isWritingAll) return edits;
   const image = yield* triedImage(trial, before, edits);
-  return judge.mayWrite(collection, image) ? edits : "denied";
+  return checker.mayWrite(collection, image) ? edits : "denied";
 }
 
 function checkRounds(count: number, at: string): void {

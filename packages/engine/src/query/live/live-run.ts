@@ -10,8 +10,8 @@ import type { Run } from "../frame/frame.ts";
 import type { MemoryPool } from "../frame/memory-pool.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { Authority } from "../permission/authority.ts";
-import { Judge } from "../permission/judge.ts";
 import { NarrowedView } from "../permission/narrowed-view.ts";
+import { PermissionChecker } from "../permission/permission-checker.ts";
 import { type Execution, Warnings } from "../run/execution.ts";
 import { Requests } from "../system/requests.ts";
 import { Settings } from "../system/settings.ts";
@@ -78,11 +78,11 @@ export class LiveRuns {
     const { platform, appId } = this.#options;
     const run: Run = { args, platform, budget, request: { id: "", appId, startMs: 0 } };
     const isNarrowed = authority !== undefined && !authority.isReadingAll;
-    const judge = isNarrowed ? new Judge(authority, run) : undefined;
-    const view = judge === undefined ? whole : new NarrowedView(whole, judge);
+    const checker = isNarrowed ? new PermissionChecker(authority, run) : undefined;
+    const view = checker === undefined ? whole : new NarrowedView(whole, checker);
     const system = { view, ...this.#system };
     const warnings = new Warnings();
-    return { run, text, isStrict, view, judge, transaction: undefined, warnings, system };
+    return { run, text, isStrict, view, checker, transaction: undefined, warnings, system };
   }
 }
 

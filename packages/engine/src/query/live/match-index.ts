@@ -18,7 +18,7 @@ import type { StoredDocument } from "../../store/view.ts";
 import { Budget } from "../frame/budget.ts";
 import { newFrame, type Run } from "../frame/frame.ts";
 import type { Authority } from "../permission/authority.ts";
-import { Judge } from "../permission/judge.ts";
+import { PermissionChecker } from "../permission/permission-checker.ts";
 import { joinKeys } from "../value/compare.ts";
 import { underMeter } from "../value/cost-meter.ts";
 import { type ConditionPlan, keyAt } from "./condition.ts";
@@ -36,7 +36,7 @@ export interface MatchEntry<T> {
   readonly owner: T;
   readonly plan: ConditionPlan;
   readonly run: Run;
-  readonly judge: Judge | undefined;
+  readonly checker: PermissionChecker | undefined;
   /** Its index entry; undefined for conditions that are always named. */
   readonly place: Place | undefined;
 }
@@ -75,7 +75,7 @@ export class MatchIndex<T> {
   readonly #appId: string;
   /** Shared by all evaluations: each document has the time of a row, the whole has no limit. */
   readonly #budget: Budget;
-  readonly #judges = new WeakMap<Authority, Judge>();
+  readonly #checkers = new WeakMap<Authority, PermissionChecker>();
   readonly #collections = new Map<string, CollectionIndex<T>>();
   #work = 0;
 
@@ -99,10 +99,10 @@ export class MatchIndex<T> {
   add(plan: ConditionPlan, { args, authority }: Given, owner: T): MatchEntry<T> {
     const request = { id: "", appId: this.#appId, startMs: 0 };
     const run: Run = { args, platform: this.#platform, budget: this.#budget, request };
-    const judge = authority && this.#judgeOf(authority, run);
+    const checker = authority && this.#judgeOf(authority, run);
     const index = this.#ofCollection(plan.collection);
     const place = this.#place(plan, run, index);
-    const entry = { owner, plan, run, judge, place };
+    const entry = { owner, plan, run, checker, place };
     if (place === undefined) index.loose.add(entry);
     else putIn(index, place, entry);
     return entry;
@@ -136,8 +136,8 @@ export class MatchIndex<T> {
   }
 
   /** Throws if the evaluation takes too long or too much memory. */
-  matches({ plan, run, judge }: MatchEntry<T>, document: StoredDocument): boolean {
-    if (judge !== undefined && !judge.mayRead(plan.collection, document)) return false;
+  matches({ plan, run, checker }: MatchEntry<T>, document: StoredDocument): boolean {
+    if (checker !== undefined && !checker.mayRead(plan.collection, document)) return false;
     const { evaluate } = plan;
     if (evaluate === undefined) return true;
     const frame = newFrame(run, plan.slots);
@@ -177,11 +177,11 @@ export class MatchIndex<T> {
     }
   }
 
-  #judgeOf(authority: Authority, run: Run): Judge | undefined {
+  #judgeOf(authority: Authority, run: Run): PermissionChecker | undefined {
     if (authority.isReadingAll) return undefined;
-    const judge = this.#judges.get(authority) ?? new Judge(authority, run);
-    this.#judges.set(authority, judge);
-    return judge;
+    const checker = this.#checkers.get(authority) ?? new PermissionChecker(authority, run);
+    this.#checkers.set(authority, checker);
+    return checker;
   }
 
   #ofCollection(collection: string): CollectionIndex<T> {

@@ -14,6 +14,7 @@ import type { Steps } from "../frame/steps.ts";
 import { type DocumentPlace, getDocument } from "../run/declared-read.ts";
 import type { Execution, Typing } from "../run/execution.ts";
 import type { Settings } from "../system/settings.ts";
+import { applyChecked } from "./checked-write.ts";
 import {
   checkDocumentSize,
   checkStamps,
@@ -22,11 +23,10 @@ import {
   sizeOfWrite,
   type Write,
 } from "./document-size.ts";
-import { applyJudged } from "./judged-write.ts";
 
 /** The parts of an execution that a mutation needs. */
 export interface MutationContext
-  extends Pick<Execution, "run" | "view" | "judge" | "transaction" | "warnings"> {
+  extends Pick<Execution, "run" | "view" | "checker" | "transaction" | "warnings"> {
   readonly system: { readonly settings: DocumentSettings };
 }
 
@@ -76,8 +76,8 @@ export function* applyOperations(
   execution: MutationContext,
   at?: number,
 ): Steps<OperationOutcome[]> {
-  const { judge } = execution;
-  if (judge !== undefined) return (yield* applyRounds([operations], execution, at))[0] ?? [];
+  const { checker } = execution;
+  if (checker !== undefined) return (yield* applyRounds([operations], execution, at))[0] ?? [];
   try {
     const transaction = transactionOf(execution);
     const outcomes = yield* transaction.applyInSteps(operations);
@@ -95,7 +95,7 @@ export function* applyRounds(
   at?: number,
 ): Steps<OperationOutcome[][]> {
   const transaction = transactionOf(execution);
-  const { judge, run } = execution;
+  const { checker, run } = execution;
   const apply = function* apply(): Steps<OperationOutcome[][]> {
     const outcomes: OperationOutcome[][] = [];
     for (const round of rounds) {
@@ -106,8 +106,8 @@ export function* applyRounds(
     return outcomes;
   };
   try {
-    if (judge === undefined) return yield* apply();
-    return yield* applyJudged(rounds.flat(), judge, execution, apply);
+    if (checker === undefined) return yield* apply();
+    return yield* applyChecked(rounds.flat(), checker, execution, apply);
   } catch (error) {
     throw ofStatement(error, at);
   }

@@ -39,9 +39,9 @@ import {
 } from "../value/datum.ts";
 import { describeType } from "../value/mismatch.ts";
 import { applyWrites, type MutationContext, readBack, transactionOf } from "./application.ts";
+import { requireWritable } from "./checked-write.ts";
 import { checkCounters } from "./counter-mistake.ts";
 import type { Write } from "./document-size.ts";
-import { requireWritable } from "./judged-write.ts";
 import { localDiff, setEdit } from "./local-diff.ts";
 import { findWholeFloat, type WholeFloat, warnOfWholeFloat } from "./whole-float.ts";
 import { type Writer, writeMarks } from "./write-type.ts";

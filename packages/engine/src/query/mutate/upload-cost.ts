@@ -9,10 +9,10 @@
 import { documentId, PeerError } from "@bigpeer/protocol";
 import { DOCUMENT_META_SIZE_MAX, UPLOAD_EFFORT_MAX, UPLOAD_META_WEIGHT } from "../../limits.ts";
 import type { Steps } from "../../steps.ts";
-import type { JudgedStep } from "../../store/upload.ts";
+import type { CheckedStep } from "../../store/upload.ts";
 import { encodedSize } from "./document-size.ts";
 
-type Applied = Pick<JudgedStep, "transaction" | "operations">;
+type Applied = Pick<CheckedStep, "transaction" | "operations">;
 
 /** Counts the writes of one upload to documents that it has already written. */
 export class UploadCost {

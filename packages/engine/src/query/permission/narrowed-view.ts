@@ -18,7 +18,7 @@ import type { IndexDefinition, IndexEntry, IndexRange } from "../../store/index-
 import type { Needed, ScanRange, StoredDocument, VersionedState, View } from "../../store/view.ts";
 import type { DocumentView, Found, KnownValues } from "../frame/document-view.ts";
 import { Pace } from "../frame/pace.ts";
-import type { Judge } from "./judge.ts";
+import type { PermissionChecker } from "./permission-checker.ts";
 import { allowedRanges, keyedTuples, knownValuesOf } from "./rule-key.ts";
 
 const NEVER_HELD: VersionedState = { state: EMPTY_STATE, version: 0 };
@@ -28,11 +28,11 @@ const NO_NUMBER = 0;
 
 export class NarrowedView implements DocumentView {
   readonly #view: View;
-  readonly #judge: Judge;
+  readonly #checker: PermissionChecker;
 
-  constructor(view: View, judge: Judge) {
+  constructor(view: View, checker: PermissionChecker) {
     this.#view = view;
-    this.#judge = judge;
+    this.#checker = checker;
   }
 
   get(collection: string, id: Value, needed?: Needed): StoredDocument | undefined {
@@ -49,18 +49,18 @@ export class NarrowedView implements DocumentView {
     document: StoredDocument | undefined,
     needed: Needed | undefined,
   ): StoredDocument | undefined {
-    if (document === undefined || !this.#judge.mayRead(collection, document)) return undefined;
+    if (document === undefined || !this.#checker.mayRead(collection, document)) return undefined;
     return partOf(document, needed?.fields);
   }
 
   *scan(collection: string, range?: ScanRange): Found<StoredDocument> {
-    const { authority } = this.#judge;
+    const { authority } = this.#checker;
     if (!authority.hasReadRule(collection)) return;
     if (authority.readRule(collection).isWhole) {
       yield* this.#view.scan(collection, range);
       return;
     }
-    const pace = new Pace(this.#judge);
+    const pace = new Pace(this.#checker);
     for (const document of this.#view.scan(collection, { ...range, fields: undefined })) {
       const found = this.#readable(collection, document, range);
       if (found !== undefined) yield found;
@@ -70,7 +70,7 @@ export class NarrowedView implements DocumentView {
 
   /** The stored count includes hidden documents. */
   count(collection: string): number | undefined {
-    const { isWhole } = this.#judge.authority.readRule(collection);
+    const { isWhole } = this.#checker.authority.readRule(collection);
     return isWhole ? this.#view.count(collection) : undefined;
   }
 
@@ -81,7 +81,7 @@ export class NarrowedView implements DocumentView {
 
   /** A collection with a rule counts as known: the caller must not learn whether it exists. */
   collectionNumber(name: string): number | undefined {
-    return this.#judge.authority.hasReadRule(name) ? NO_NUMBER : undefined;
+    return this.#checker.authority.hasReadRule(name) ? NO_NUMBER : undefined;
   }
 
   /** The collections with a readable document. */
@@ -109,7 +109,7 @@ export class NarrowedView implements DocumentView {
 
   /** The indexes that the rule narrows to ranges; without a rule nothing is readable. */
   indexesOf(collection: string): readonly IndexDefinition[] {
-    const { authority } = this.#judge;
+    const { authority } = this.#checker;
     if (!authority.hasReadRule(collection)) return [];
     const { isWhole, key } = authority.readRule(collection);
     if (isWhole) return this.#view.indexes(collection);
@@ -118,12 +118,12 @@ export class NarrowedView implements DocumentView {
   }
 
   knownValuesOf(collection: string): readonly KnownValues[] {
-    const { key } = this.#judge.authority.readRule(collection);
+    const { key } = this.#checker.authority.readRule(collection);
     return key === undefined ? [] : knownValuesOf(key);
   }
 
   *scanIndex(index: IndexDefinition, range: IndexRange): Found<IndexEntry> {
-    const { authority } = this.#judge;
+    const { authority } = this.#checker;
     if (!authority.hasReadRule(index.collection)) return;
     const { isWhole, key } = authority.readRule(index.collection);
     if (isWhole) {
@@ -132,7 +132,7 @@ export class NarrowedView implements DocumentView {
     }
     const tuples = key && keyedTuples(key, index);
     assert(tuples !== undefined, "an index in which the rule says where to look");
-    const pace = new Pace(this.#judge);
+    const pace = new Pace(this.#checker);
     for (const allowed of allowedRanges(tuples, index, range)) {
       for (const entry of this.#view.scanIndex(index, allowed)) {
         if (this.getByKey(index.collection, entry.idKey) !== undefined) yield entry;

@@ -9,7 +9,7 @@ import { placeOf } from "../fault.ts";
 import type { DocumentView } from "../frame/document-view.ts";
 import type { RowWarnings, Run, Slot } from "../frame/frame.ts";
 import type { RowDocument } from "../frame/whole-document.ts";
-import type { Judge } from "../permission/judge.ts";
+import type { PermissionChecker } from "../permission/permission-checker.ts";
 import type { SystemContext } from "../system/system-collections.ts";
 import type { Failure } from "../value/datum.ts";
 import type { Choices } from "./early-choice.ts";
@@ -80,7 +80,7 @@ export interface Execution {
   /** The documents that the caller may read. */
   readonly view: DocumentView;
   /** Checks the other permissions of the caller; undefined when the caller may do everything. */
-  readonly judge: Judge | undefined;
+  readonly checker: PermissionChecker | undefined;
   /** Present only while a mutation runs. */
   readonly transaction: Transaction | undefined;
   readonly warnings: Warnings;

@@ -5,7 +5,7 @@
 import { timeOfMs, type UploadOperation } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { isFullSize, sized } from "../../../../protocol/test/support/test-size.ts";
-import { uploadJudge } from "../../../src/query/mutate/judged-upload.ts";
+import { uploadChecker } from "../../../src/query/mutate/checked-upload.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Upload } from "../../../src/store/upload.ts";
 import { fieldsOf, openStore } from "../../support/open-store.ts";
@@ -22,7 +22,7 @@ interface Bench {
 
 async function bench(): Promise<Bench> {
   const { store, platform } = await openStore();
-  const judge = uploadJudge({ platform, appId: "app", authority: () => undefined });
+  const judge = uploadChecker({ platform, appId: "app", authority: () => undefined });
   const send: Bench["send"] = async (upload) => outcomeOf(await store.upload(upload, judge));
   return { store, peer: new SiteUploads(platform), send };
 }

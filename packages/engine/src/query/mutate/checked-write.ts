@@ -20,11 +20,11 @@ import { markOf } from "../../crdt/show.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
 import type { Steps } from "../frame/steps.ts";
 import { attachmentDenied, documentDenied } from "../permission/denial.ts";
-import type { Judge } from "../permission/judge.ts";
+import type { PermissionChecker } from "../permission/permission-checker.ts";
 import type { Execution } from "../run/execution.ts";
 import { joinKeys } from "../value/compare.ts";
 
-type WriteContext = Pick<Execution, "judge" | "transaction">;
+type WriteContext = Pick<Execution, "checker" | "transaction">;
 
 function viewOf({ transaction }: WriteContext): View {
   assert(transaction !== undefined, "a mutation inside a transaction");
@@ -35,28 +35,32 @@ function viewOf({ transaction }: WriteContext): View {
 export function requireWritable(
   collection: string,
   before: StoredDocument,
-  { judge }: WriteContext,
+  { checker }: WriteContext,
 ): void {
-  if (judge === undefined || isWritable(collection, before, judge)) return;
+  if (checker === undefined || isWritable(collection, before, checker)) return;
   throw documentDenied(collection);
 }
 
 /** Whether the caller may overwrite a document. */
-export function isWritable(collection: string, before: StoredDocument, judge: Judge): boolean {
-  return judge.mayRead(collection, before) && judge.mayWrite(collection, before);
+export function isWritable(
+  collection: string,
+  before: StoredDocument,
+  checker: PermissionChecker,
+): boolean {
+  return checker.mayRead(collection, before) && checker.mayWrite(collection, before);
 }
 
 /** Throws for a token of content that the caller neither uploaded nor may read. */
 export function requireAttachment(id: string, execution: WriteContext): void {
-  const { judge } = execution;
-  if (judge === undefined) return;
-  if (!judge.mayReadAttachment(id, viewOf(execution))) throw attachmentDenied();
+  const { checker } = execution;
+  if (checker === undefined) return;
+  if (!checker.mayReadAttachment(id, viewOf(execution))) throw attachmentDenied();
 }
 
 /** Calls `apply`, which must apply the operations, between both checks. */
-export function* applyJudged<T>(
+export function* applyChecked<T>(
   operations: readonly DocumentOperation[],
-  judge: Judge,
+  checker: PermissionChecker,
   execution: WriteContext,
   apply: () => Steps<T>,
 ): Steps<T> {
@@ -69,7 +73,7 @@ export function* applyJudged<T>(
     const before = last.has(key) ? undefined : view.get(collection, id);
     if (before !== undefined) requireWritable(collection, before, execution);
     last.set(key, operation);
-    if (!judge.authority.isReadingAll) addTokens(operation, tokens);
+    if (!checker.authority.isReadingAll) addTokens(operation, tokens);
     yield;
   }
   // Before the write: after it, the document itself would refer to them.
@@ -81,7 +85,7 @@ export function* applyJudged<T>(
   for (const operation of last.values()) {
     yield;
     const after = imageAfter(operation, view);
-    if (after === undefined || judge.mayWrite(operation.collection, after)) continue;
+    if (after === undefined || checker.mayWrite(operation.collection, after)) continue;
     throw documentDenied(operation.collection);
   }
   return result;

@@ -19,7 +19,7 @@ import { type Authority, type CollectionRule, NO_RULE } from "./authority.ts";
 /** Memory for the check of one document: far more than any sensible rule needs. */
 const JUDGEMENT_BYTES_MAX = 16 * 1024 * 1024;
 
-export class Judge {
+export class PermissionChecker {
   readonly authority: Authority;
   readonly #statement: Budget;
   readonly #budget: Budget;
@@ -65,34 +65,34 @@ export class Judge {
 
   /** The same as checkAttachment without pauses, and therefore limited to so many documents. */
   mayReadAttachment(id: string, view: View): boolean {
-    return finish(this.judgeAttachment(id, view, REFERENCES_JUDGED_MAX));
+    return finish(this.checkAttachment(id, view, REFERENCES_JUDGED_MAX));
   }
 
   /**
    * Whether the caller uploaded the content, or may read a document with a token of it. The time of
    * the check must not reveal documents of others: a timeout means no.
    */
-  *judgeAttachment(id: string, view: View, judgedMax: number = Infinity): Steps<boolean> {
+  *checkAttachment(id: string, view: View, checkedMax: number = Infinity): Steps<boolean> {
     const { authority } = this;
     if (authority.isReadingAll) return true;
     if (view.attachment(id)?.by.includes(authority.credential) === true) return true;
     // A timeout of the request itself is reported as such.
     this.#statement.look();
     try {
-      return yield* this.#judgeReferring(id, view, judgedMax);
+      return yield* this.#checkReferring(id, view, checkedMax);
     } catch (error) {
       if (isTimeout(error)) return false;
       throw error;
     }
   }
 
-  *#judgeReferring(id: string, view: View, judgedMax: number): Steps<boolean> {
+  *#checkReferring(id: string, view: View, checkedMax: number): Steps<boolean> {
     const pace = new Pace(this);
     let judged = 0;
     for (const { collection, id: referring } of view.attachmentReferences(id)) {
       this.#statement.step();
       if (this.authority.hasReadRule(collection)) {
-        if (judged++ >= judgedMax) return false;
+        if (judged++ >= checkedMax) return false;
         const document = view.get(collection, referring);
         if (document !== undefined && this.mayRead(collection, document)) return true;
       }

@@ -5,10 +5,10 @@
 import { timeOfMs, type UploadOperation, type Value, type ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
 import { DOCUMENT_FIELDS_MAX, DOCUMENT_SIZE_MAX, ROW_STEPS_FREE } from "../../../src/limits.ts";
-import { uploadJudge } from "../../../src/query/mutate/judged-upload.ts";
+import { uploadChecker } from "../../../src/query/mutate/checked-upload.ts";
 import type { Authority } from "../../../src/query/permission/authority.ts";
 import type { Store } from "../../../src/store/store.ts";
-import type { JudgeUpload, Upload } from "../../../src/store/upload.ts";
+import type { CheckUpload, Upload } from "../../../src/store/upload.ts";
 import { authorityOf, type Rules } from "../../support/caller.ts";
 import { fieldsOf, openStore, problems } from "../../support/open-store.ts";
 import { outcomeOf, SiteUploads } from "../../support/site-uploads.ts";
@@ -36,7 +36,7 @@ async function bench(): Promise<Bench> {
   const { store, storage, platform } = await openStore();
   const peer = new SiteUploads(platform);
   const as: Bench["as"] = async (rights, upload) => {
-    const judge: JudgeUpload = uploadJudge({ platform, appId: "app", authority: () => rights });
+    const judge: CheckUpload = uploadChecker({ platform, appId: "app", authority: () => rights });
     return outcomeOf(await store.upload(upload, judge));
   };
   await store.transact((transaction) => {
@@ -94,7 +94,7 @@ test("[S26] the permissions are those of the moment when the upload is applied",
   const { store, peer, fields } = await bench();
   const { platform } = await openStore();
   let rights: Authority | undefined = authorityOf(OWN, OWN);
-  const judge = uploadJudge({ platform, appId: "app", authority: () => rights });
+  const judge = uploadChecker({ platform, appId: "app", authority: () => rights });
   const upload = peer.next(set("mine", "n", 2));
   rights = authorityOf(OWN, { parts: ["true"] });
   expect(outcomeOf(await store.upload(upload, judge))).toBe(NO_COLLECTION);
@@ -231,7 +231,7 @@ test("[S26] a rule that takes too long refuses the upload", async () => {
   const slow = { ...platform, elapsed: () => (time += 500) };
   const rule = "EVERY x IN list SATISFIES x >= 0 END";
   const authority = authorityOf({ cars: ["true"] }, { cars: [rule] });
-  const judge = uploadJudge({ platform: slow, appId: "app", authority: () => authority });
+  const judge = uploadChecker({ platform: slow, appId: "app", authority: () => authority });
   const list = Array.from({ length: ROW_STEPS_FREE + 5000 }, (_, i) => i);
   const answer = await store.upload(peer.next(insert("x", { list })), judge);
   expect(outcomeOf(answer)).toBe("refused: the permissions took too long to judge the upload");

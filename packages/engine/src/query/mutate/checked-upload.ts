@@ -22,15 +22,16 @@ import { DOCUMENT_SIZE_MAX, RESULT_BYTES_MAX, STATEMENT_MS_MAX } from "../../lim
 import type { Platform } from "../../platform.ts";
 import { AT_ONCE, StepClock, type Steps } from "../../steps.ts";
 import type { OperationOutcome } from "../../store/applier.ts";
-import type { JudgedStep, JudgeStep, JudgeUpload } from "../../store/upload.ts";
+import type { CheckedStep, CheckStep, CheckUpload } from "../../store/upload.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
 import { Fault } from "../fault.ts";
 import { Budget } from "../frame/budget.ts";
 import type { Authority } from "../permission/authority.ts";
 import type { CollectionUse } from "../permission/collection-use.ts";
 import { attachmentDenied, documentDenied } from "../permission/denial.ts";
-import { Judge } from "../permission/judge.ts";
+import { PermissionChecker } from "../permission/permission-checker.ts";
 import { Warnings } from "../run/execution.ts";
+import { addTokens, isWritable } from "./checked-write.ts";
 import {
   checkDocumentSize,
   checkStamps,
@@ -39,10 +40,9 @@ import {
   type SizeLimits,
   sizeOfWrite,
 } from "./document-size.ts";
-import { addTokens, isWritable } from "./judged-write.ts";
 import { checkMetaSizes, metaSizes, UploadCost } from "./upload-cost.ts";
 
-export interface UploadJudgeOptions {
+export interface UploadCheckOptions {
   readonly platform: Platform;
   readonly appId: string;
   /** Permissions of the session when the upload is applied; undefined means everything. */
@@ -50,24 +50,24 @@ export interface UploadJudgeOptions {
 }
 
 /** Creates the check of the uploads of one session. */
-export function uploadJudge(options: UploadJudgeOptions): JudgeUpload {
+export function uploadChecker(options: UploadCheckOptions): CheckUpload {
   return () => {
     // Pauses do not count against the time limit.
     const clock = new StepClock(() => options.platform.elapsed());
-    const judge = judgeOf(options, clock);
+    const checker = checkerOf(options, clock);
     const effort = new UploadCost();
-    const judgeStep: JudgeStep = function* judgeStep(step, apply) {
+    const judgeStep: CheckStep = function* judgeStep(step, apply) {
       try {
         for (const [i, operation] of step.operations.entries()) {
           if (i % AT_ONCE === 0) yield;
           refuseId(operation);
         }
-        if (judge === undefined) yield* checkSizes(step);
-        else yield* judgeBefore(step, judge);
+        if (checker === undefined) yield* checkSizes(step);
+        else yield* checkBefore(step, checker);
         yield* effort.spend(step);
         const sizes = yield* metaSizes(step);
         const outcomes = yield* apply();
-        if (judge !== undefined) yield* judgeAfter(step, judge, outcomes);
+        if (checker !== undefined) yield* checkAfter(step, checker, outcomes);
         yield* checkMetaSizes(step, sizes);
         checkStamps(step.transaction);
         return outcomes;
@@ -79,17 +79,17 @@ export function uploadJudge(options: UploadJudgeOptions): JudgeUpload {
   };
 }
 
-function judgeOf(
-  { platform, appId, authority }: UploadJudgeOptions,
+function checkerOf(
+  { platform, appId, authority }: UploadCheckOptions,
   clock: StepClock,
-): Judge | undefined {
+): PermissionChecker | undefined {
   const rights = authority();
   if (rights === undefined || rights.isFull) return undefined;
   const elapsed = (): number => clock.now();
   const limits = { timeMsMax: STATEMENT_MS_MAX, bytesMax: RESULT_BYTES_MAX };
   const budget = new Budget({ elapsed, ...limits });
   const request = { id: "", appId, startMs: platform.now() };
-  return new Judge(rights, { args: {}, platform, budget, request });
+  return new PermissionChecker(rights, { args: {}, platform, budget, request });
 }
 
 const SIZE_LIMITS: SizeLimits = { soft: DOCUMENT_SIZE_MAX, hard: DOCUMENT_SIZE_MAX };
@@ -108,7 +108,7 @@ function writesId(operation: Exclude<UploadOperation, { kind: "delete" }>): bool
   });
 }
 
-function* checkSizes({ transaction, operations }: JudgedStep): Steps<void> {
+function* checkSizes({ transaction, operations }: CheckedStep): Steps<void> {
   const { view } = transaction;
   for (const operation of operations) {
     yield;
@@ -119,7 +119,7 @@ function* checkSizes({ transaction, operations }: JudgedStep): Steps<void> {
 function* checkSize(
   operation: UploadOperation,
   before: StoredDocument | undefined,
-  transaction: JudgedStep["transaction"],
+  transaction: CheckedStep["transaction"],
 ): Steps<void> {
   if (operation.kind === "delete") return;
   const write = { operation, before };
@@ -128,39 +128,42 @@ function* checkSize(
   yield* checkDocumentSize(write, size, SIZE_LIMITS, { transaction, warnings: new Warnings() });
 }
 
-function* judgeBefore({ transaction, operations }: JudgedStep, judge: Judge): Steps<void> {
+function* checkBefore(
+  { transaction, operations }: CheckedStep,
+  checker: PermissionChecker,
+): Steps<void> {
   const { view } = transaction;
   const tokens = new Set<string>();
   for (const operation of operations) {
     yield;
     const { collection, id } = operation;
-    judge.authority.require(usesOf(operation));
+    checker.authority.require(usesOf(operation));
     const before = transaction.get(collection, id);
-    if (before !== undefined && !isWritable(collection, before, judge)) {
+    if (before !== undefined && !isWritable(collection, before, checker)) {
       throw documentDenied(collection);
     }
-    requireWritten(imageAsLast(operation, view, judge), collection, judge);
+    requireWritten(imageAsLast(operation, view, checker), collection, checker);
     // Not earlier: the size of a document is hidden from callers who may not read it.
     yield* checkSize(operation, before, transaction);
-    if (!judge.authority.isReadingAll) addTokens(operation, tokens);
+    if (!checker.authority.isReadingAll) addTokens(operation, tokens);
   }
   // Before the write: after it, the document itself would refer to them.
   for (const token of tokens) {
     yield;
-    if (!judge.mayReadAttachment(token, view)) throw attachmentDenied();
+    if (!checker.mayReadAttachment(token, view)) throw attachmentDenied();
   }
 }
 
-function* judgeAfter(
-  { transaction, operations }: JudgedStep,
-  judge: Judge,
+function* checkAfter(
+  { transaction, operations }: CheckedStep,
+  checker: PermissionChecker,
   outcomes: readonly OperationOutcome[],
 ): Steps<void> {
   for (const [i, { kind, collection, id }] of operations.entries()) {
     yield;
     // In the same words as for an unreadable document.
     if (kind === "update" && outcomes[i] === "missing") throw documentDenied(collection);
-    requireWritten(transaction.view.get(collection, id), collection, judge);
+    requireWritten(transaction.view.get(collection, id), collection, checker);
   }
 }
 
@@ -171,18 +174,22 @@ function usesOf({ kind, collection }: UploadOperation): readonly CollectionUse[]
   return isNew ? [write] : [{ kind: "read", collection }, write];
 }
 
-function requireWritten(image: StoredDocument | undefined, collection: string, judge: Judge): void {
-  if (image !== undefined && !judge.mayWrite(collection, image)) throw documentDenied(collection);
+function requireWritten(
+  image: StoredDocument | undefined,
+  collection: string,
+  checker: PermissionChecker,
+): void {
+  if (image !== undefined && !checker.mayWrite(collection, image)) throw documentDenied(collection);
 }
 
 /** The document as the operation would leave it if it were the newest; undefined for none. */
 function imageAsLast(
   operation: UploadOperation,
   view: View,
-  judge: Judge,
+  checker: PermissionChecker,
 ): StoredDocument | undefined {
   const { kind, collection, id } = operation;
-  if (kind === "delete" || judge.authority.writeRule(collection).isWhole) return undefined;
+  if (kind === "delete" || checker.authority.writeRule(collection).isWhole) return undefined;
   const { state } = view.state(collection, id);
   const seen = kind === "initial" ? EMPTY_STATE : state;
   const delta = deltaOf(seen, operation, LAST);
