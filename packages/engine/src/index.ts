@@ -133,7 +133,7 @@ export type {
   SystemFacts,
   SystemRow,
 } from "./query/system/system-collections.ts";
-export { type Placed, Roster } from "./roster.ts";
+export { type Placed, IndexedSet } from "./indexed-set.ts";
 export type { OperationOutcome } from "./store/applier.ts";
 export {
   type ChangesSince,

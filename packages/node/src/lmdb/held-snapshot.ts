@@ -11,7 +11,7 @@ import {
   type KeyEntry,
   type KeyRange,
   type Placed,
-  Roster,
+  IndexedSet,
   type Snapshot,
 } from "@bigpeer/engine";
 import { PeerError, type Value } from "@bigpeer/protocol";
@@ -36,7 +36,7 @@ export type EndReason = "store.closed" | "store.snapshot_expired";
 /** All open snapshots of one storage. Ends those that are held longer than `lifeMs`. */
 export class SnapshotHolder {
   readonly #lifeMs: number;
-  readonly #snapshots = new Roster<HeldSnapshot>();
+  readonly #snapshots = new IndexedSet<HeldSnapshot>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(lifeMs: number) {
@@ -77,13 +77,13 @@ export class SnapshotHolder {
 class HeldSnapshot implements Snapshot, Placed {
   place = -1;
   readonly takenAtMs: number = performance.now();
-  readonly #siblings: Roster<HeldSnapshot>;
+  readonly #siblings: IndexedSet<HeldSnapshot>;
   #view: View | undefined;
   #iterators: Set<HeldIterator<unknown>> | undefined;
   #endReason: EndReason = "store.closed";
 
   /** It is a member of `siblings` as long as it is open. */
-  constructor(view: View, siblings: Roster<HeldSnapshot>) {
+  constructor(view: View, siblings: IndexedSet<HeldSnapshot>) {
     this.#view = view;
     this.#siblings = siblings;
     siblings.add(this);

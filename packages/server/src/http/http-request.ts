@@ -5,7 +5,7 @@
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { type Readable, Transform } from "node:stream";
-import { type Placed, Roster } from "@bigpeer/engine";
+import { type Placed, IndexedSet } from "@bigpeer/engine";
 import { BODY_MS_MAX, BODY_SIZE_MAX } from "../limits.ts";
 import type { Room } from "../shares.ts";
 import { Refusal, unavailable } from "./refusal.ts";
@@ -194,7 +194,7 @@ interface Deadline extends Placed {
  * for each would cost more than reading it.
  */
 class Deadlines {
-  readonly #deadlines = new Roster<Deadline>();
+  readonly #deadlines = new IndexedSet<Deadline>();
   #timer: NodeJS.Timeout | undefined;
 
   add(atMs: number, pass: () => void): Deadline {

@@ -30,10 +30,10 @@ import {
   readAppNames,
   readDeletedApps,
 } from "./app.ts";
-import { type Author, changedFields, type Deed, SERVER } from "./audit-log.ts";
+import { type Author, changedFields, type AuditAction, SERVER } from "./audit-log.ts";
 import type { AuthProviders } from "./auth-provider.ts";
 import { checkName, isName } from "./name.ts";
-import { providerDeeds } from "./provider-deeds.ts";
+import { providerActions } from "./provider-actions.ts";
 import { checkRoom, RegistryFault, shown } from "./registry-fault.ts";
 import {
   API_KEYS,
@@ -68,7 +68,7 @@ export interface AppsHost extends RegistryHost {
 interface AppChange {
   readonly changed: Partial<App>;
   /** Empty when nothing changes. */
-  readonly deeds: readonly Deed[];
+  readonly actions: readonly AuditAction[];
 }
 
 /** Session keys that verify: the newest and the previous one. */
@@ -153,8 +153,8 @@ export class Apps {
         const app = { ...fixed, createdAt: nowMs };
         const target = targetOfApp(name);
         const created = { action: "app.create", target, detail: `id ${id}` };
-        const deeds = [created, ...providerDeeds(target, {}, authProviders)];
-        return { operations: [putOperation(app)], deeds, result: app };
+        const actions = [created, ...providerActions(target, {}, authProviders)];
+        return { operations: [putOperation(app)], actions, result: app };
       });
     });
   }
@@ -168,8 +168,8 @@ export class Apps {
     return this.#changeApp(name, author, (app) => {
       const authProviders = change(app.authProviders);
       checkProviders(authProviders);
-      const deeds = providerDeeds(targetOfApp(name), app.authProviders, authProviders);
-      return { changed: { authProviders }, deeds };
+      const actions = providerActions(targetOfApp(name), app.authProviders, authProviders);
+      return { changed: { authProviders }, actions };
     });
   }
 
@@ -181,8 +181,8 @@ export class Apps {
     const app = await this.#changeApp(name, author, (before) => {
       const settings = { ...before.settings, ...given };
       const detail = settingsDetail(before.settings, settings);
-      const deed = { action: "app.setSettings", target: targetOfApp(name), detail };
-      return { changed: { settings }, deeds: detail === "" ? [] : [deed] };
+      const action_ = { action: "app.setSettings", target: targetOfApp(name), detail };
+      return { changed: { settings }, actions: detail === "" ? [] : [action_] };
     });
     return app.settings;
   }
@@ -192,8 +192,8 @@ export class Apps {
     const key = drawSessionKey(this.#host.platform);
     await this.#changeApp(name, author, ({ sessionKeys: before }) => {
       const sessionKeys = [key, ...before].slice(0, SESSION_KEYS_MAX);
-      const deed = { action: "app.rotateSessionKey", target: targetOfApp(name) };
-      return { changed: { sessionKeys }, deeds: [deed] };
+      const action_ = { action: "app.rotateSessionKey", target: targetOfApp(name) };
+      return { changed: { sessionKeys }, actions: [action_] };
     });
   }
 
@@ -217,7 +217,7 @@ export class Apps {
           ...(hasSecret ? [{ kind: "delete" as const, collection: REPLICATION_SECRETS, id }] : []),
           { kind: "insert", collection: DELETED_APPS, id, fields, clean: true },
         ],
-        deeds: [{ action: "app.delete", target: targetOfApp(name), detail }],
+        actions: [{ action: "app.delete", target: targetOfApp(name), detail }],
         result: app,
       };
     });
@@ -250,7 +250,7 @@ export class Apps {
       const app = kept.sessionKeys.length > 0 ? kept : { ...kept, sessionKeys: [freshKey] };
       return {
         operations: [{ kind: "delete", collection: DELETED_APPS, id }, putOperation(app)],
-        deeds: [{ action: "app.restore", target: targetOfApp(name), detail: `id ${id}` }],
+        actions: [{ action: "app.restore", target: targetOfApp(name), detail: `id ${id}` }],
         result: app,
       };
     });
@@ -282,7 +282,7 @@ export class Apps {
       if (typeof name !== "string") return noChange(undefined);
       return {
         operations: [{ kind: "delete", collection: DELETED_APPS, id }],
-        deeds: [{ action: "app.purge", target: targetOfApp(name), detail: `id ${id}` }],
+        actions: [{ action: "app.purge", target: targetOfApp(name), detail: `id ${id}` }],
         result: undefined,
       };
     });
@@ -291,10 +291,10 @@ export class Apps {
   #changeApp(name: string, author: Author, evaluate: (before: App) => AppChange): Promise<App> {
     return this.#store.change(author, (view) => {
       const before = appNamed(view, name);
-      const { changed, deeds } = evaluate(before);
-      if (deeds.length === 0) return noChange(before);
+      const { changed, actions } = evaluate(before);
+      if (actions.length === 0) return noChange(before);
       const app = { ...before, ...changed };
-      return { operations: [putOperation(app)], deeds, result: app };
+      return { operations: [putOperation(app)], actions, result: app };
     });
   }
 

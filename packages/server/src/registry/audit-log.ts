@@ -42,7 +42,7 @@ export interface AuditEntry {
 }
 
 /** Action as the code that changes something describes it. */
-export type Deed = Pick<AuditEntry, "action" | "target" | "detail">;
+export type AuditAction = Pick<AuditEntry, "action" | "target" | "detail">;
 
 export interface AuditPage {
   readonly entries: readonly AuditEntry[];
@@ -92,16 +92,16 @@ export function isUntouched(view: View): boolean {
 }
 
 /** Adds the entry of an action to its transaction. Only RegistryStore calls it. */
-export function recordDeed(
+export function recordAction(
   transaction: Transaction,
   author: Author,
-  deed: Deed,
+  action_: AuditAction,
   kind: AuditedKind = "changes",
 ): void {
   const collection = AUDIT_LOGS[kind];
   const id = lastNumber(transaction.view, collection) + 1;
   const { actor, requestId, address } = author;
-  const { action, target, detail } = deed;
+  const { action, target, detail } = action_;
   const fields: ValueObject = {
     at: transaction.nowMs,
     actor,

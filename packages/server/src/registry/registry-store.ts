@@ -5,14 +5,14 @@
 
 import type { Store, View } from "@bigpeer/engine";
 import { assert, type Operation } from "@bigpeer/protocol";
-import { type Author, type Deed, recordDeed } from "./audit-log.ts";
+import { type Author, type AuditAction, recordAction } from "./audit-log.ts";
 import { RegistryState } from "./registry-state.ts";
 
 /** Operations of a change, their audit actions, and the result for the caller. */
 export interface Change<T> {
   readonly operations: readonly Operation[];
   /** Audit actions; empty exactly when nothing changes. */
-  readonly deeds: readonly Deed[];
+  readonly actions: readonly AuditAction[];
   readonly result: T;
 }
 
@@ -58,11 +58,11 @@ export class RegistryStore {
     let done: readonly Operation[] = [];
     const { result } = await this.#store.transact((transaction) => {
       const change = decide(transaction.view, transaction.nowMs);
-      const { operations, deeds } = change;
-      const isAudited = deeds.length > 0;
+      const { operations, actions } = change;
+      const isAudited = actions.length > 0;
       assert(isAudited === operations.length > 0, "a change has its entry, and nothing else has one");
       transaction.apply(operations);
-      for (const deed of deeds) recordDeed(transaction, author, deed);
+      for (const action_ of actions) recordAction(transaction, author, action_);
       done = operations;
       return change.result;
     }, author.requestId);
@@ -71,9 +71,9 @@ export class RegistryStore {
   }
 
   /** Adds an audit entry of a run, which starts only when the entry is durable. */
-  async record(author: Author, deed: Deed): Promise<void> {
+  async record(author: Author, action_: AuditAction): Promise<void> {
     const { txnId } = await this.#store.transact((transaction) => {
-      recordDeed(transaction, author, deed, "runs");
+      recordAction(transaction, author, action_, "runs");
     }, author.requestId);
     this.#state.passOver(txnId);
   }
@@ -94,5 +94,5 @@ export class RegistryStore {
 
 /** Change without effect. */
 export function noChange<T>(result: T): Change<T> {
-  return { operations: [], deeds: [], result };
+  return { operations: [], actions: [], result };
 }

@@ -47,7 +47,7 @@ export class ReplicationSecrets {
         operations: [
           { kind: "insert", collection: REPLICATION_SECRETS, id: appId, fields, clean: true },
         ],
-        deeds: [{ action: "replicationSecret.set", target: targetOf(view, appId) }],
+        actions: [{ action: "replicationSecret.set", target: targetOf(view, appId) }],
         result: undefined,
       };
     });
@@ -58,8 +58,8 @@ export class ReplicationSecrets {
       checkApp(view, appId);
       const operations = removalOf(view, appId);
       if (operations.length === 0) return noChange(undefined);
-      const deed = { action: "replicationSecret.delete", target: targetOf(view, appId) };
-      return { operations, deeds: [deed], result: undefined };
+      const action_ = { action: "replicationSecret.delete", target: targetOf(view, appId) };
+      return { operations, actions: [action_], result: undefined };
     });
   }
 }

@@ -90,7 +90,7 @@ export class Replications {
       const target = targetOf(view, replication);
       return {
         operations: [putOperation(replication)],
-        deeds: [{ action: "bigPeerReplication.create", target }],
+        actions: [{ action: "bigPeerReplication.create", target }],
         result: replication,
       };
     });
@@ -111,7 +111,7 @@ export class Replications {
       const detail = fields.join(", ");
       return {
         operations: [putOperation(replication)],
-        deeds: [{ action: "bigPeerReplication.update", target, detail }],
+        actions: [{ action: "bigPeerReplication.update", target, detail }],
         result: replication,
       };
     });
@@ -122,7 +122,7 @@ export class Replications {
       const target = targetOf(view, replicationNamed(view, appId, name));
       return {
         operations: [{ kind: "delete", collection: REPLICATIONS, id: name }],
-        deeds: [{ action: "bigPeerReplication.delete", target }],
+        actions: [{ action: "bigPeerReplication.delete", target }],
         result: undefined,
       };
     });

@@ -42,7 +42,7 @@ import {
   nameIn,
   textOf,
 } from "./device-name.ts";
-import { DeviceRoll } from "./device-roll.ts";
+import { DeviceEvictionList } from "./device-eviction-list.ts";
 import { type RecordLimits, RecordRoom } from "./record-room.ts";
 
 export interface DeviceRecordsOptions extends RecordLimits {
@@ -108,7 +108,7 @@ interface Due extends Pending {
 }
 
 /** What a transaction did to the records, for the eviction list. */
-type Effect = (roll: DeviceRoll) => void;
+type Effect = (roll: DeviceEvictionList) => void;
 
 export class DeviceRecords {
   readonly #options: DeviceRecordsOptions;
@@ -117,7 +117,7 @@ export class DeviceRecords {
   readonly #pending = new Map<string, Pending>();
   /** The last reported name of each session. */
   readonly #names = new Map<number, DeviceName>();
-  readonly #roll = new DeviceRoll();
+  readonly #roll = new DeviceEvictionList();
   readonly #allowance: DeviceAllowance;
   #sync: FollowedSync | undefined;
   /** Where the check of subscriptions continues. */

@@ -6,7 +6,7 @@
 import type { Transaction } from "@bigpeer/engine";
 import { DEVICE_RECORDS_MAX, DEVICE_RECORDS_OF_ONE_MAX } from "../limits.ts";
 import { DEVICE_RECORDS, type DeviceName, idOf, textOf } from "./device-name.ts";
-import type { DeviceRoll } from "./device-roll.ts";
+import type { DeviceEvictionList } from "./device-eviction-list.ts";
 
 /** How many records there may be, and how many of one credential. */
 export interface RecordLimits {
@@ -16,7 +16,7 @@ export interface RecordLimits {
 
 export class RecordRoom {
   readonly #transaction: Transaction;
-  readonly #roll: DeviceRoll;
+  readonly #roll: DeviceEvictionList;
   readonly #max: number;
   readonly #ofOneMax: number;
   /** Records that this transaction has written or removed. */
@@ -24,7 +24,7 @@ export class RecordRoom {
   /** By credential: how many records this transaction has added. */
   readonly #more = new Map<string, number>();
 
-  constructor(transaction: Transaction, roll: DeviceRoll, limits: RecordLimits) {
+  constructor(transaction: Transaction, roll: DeviceEvictionList, limits: RecordLimits) {
     this.#transaction = transaction;
     this.#roll = roll;
     this.#max = limits.recordsMax ?? DEVICE_RECORDS_MAX;

@@ -35,7 +35,7 @@ import type { Log } from "../log.ts";
 import { cutStatement, remoteRunLine } from "../log-events.ts";
 import { LONG_WORK } from "../loop-share.ts";
 import { targetOfApp } from "../registry/apps.ts";
-import type { Author, Deed } from "../registry/audit-log.ts";
+import type { Author, AuditAction } from "../registry/audit-log.ts";
 import { reportsOf } from "./device-facts.ts";
 import { type RemoteAnswer, fittingAnswers } from "./fitting-answers.ts";
 
@@ -43,7 +43,7 @@ export interface RemoteExecutionOptions {
   /** The sync server of an app; undefined if no peer has connected since it was opened. */
   readonly syncOf: (appId: string) => SyncServer | undefined;
   /** Writes a run to the audit log. Resolves when that is durable. */
-  readonly record: (author: Author, deed: Deed) => Promise<void>;
+  readonly record: (author: Author, deed: AuditAction) => Promise<void>;
   /** How long the statement may take on each peer. */
   readonly timeoutMs: number;
   /** A monotonic clock. */

@@ -7,7 +7,7 @@
 
 import { PeerError, stringifyJson, type Value, type ValueObject } from "@bigpeer/protocol";
 import type { Platform } from "../../platform.ts";
-import { type Placed, Roster } from "../../roster.ts";
+import { type Placed, IndexedSet } from "../../indexed-set.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import type { Budget } from "../frame/budget.ts";
 import type { RequestInfo } from "../frame/frame.ts";
@@ -94,7 +94,7 @@ const CANCELLED = "the request was cancelled";
 
 export class Requests {
   readonly #options: RequestsOptions;
-  readonly #active = new Roster<ActiveRequest>();
+  readonly #active = new IndexedSet<ActiveRequest>();
   /** Oldest first, from #first on: earlier entries are dropped and await compaction. */
   #finished: RequestFacts[] = [];
   #first = 0;

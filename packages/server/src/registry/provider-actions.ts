@@ -5,26 +5,26 @@
  */
 
 import { getField, isObject, type Value } from "@bigpeer/protocol";
-import { changedFields, type Deed } from "./audit-log.ts";
+import { changedFields, type AuditAction } from "./audit-log.ts";
 import { type AuthProviders, storedProviders } from "./auth-provider.ts";
 
 /** Field with the secrets that sign requests to a webhook. */
 const WEBHOOK_SECRETS = "secrets";
 
 /** `target` is the name of the app in the audit log. Empty when nothing changed. */
-export function providerDeeds(target: string, before: AuthProviders, after: AuthProviders): Deed[] {
+export function providerActions(target: string, before: AuthProviders, after: AuthProviders): AuditAction[] {
   const [old, now] = [storedProviders(before), storedProviders(after)];
   const names = new Set([...Object.keys(old), ...Object.keys(now)]);
   return [...names].flatMap((name) => {
-    const deed = deedOf(getField(old, name), getField(now, name));
-    return deed === undefined ? [] : [{ ...deed, target: `${target}/provider/${name}` }];
+    const action_ = actionOf(getField(old, name), getField(now, name));
+    return action_ === undefined ? [] : [{ ...action_, target: `${target}/provider/${name}` }];
   });
 }
 
-function deedOf(
+function actionOf(
   before: Value | undefined,
   after: Value | undefined,
-): Pick<Deed, "action" | "detail"> | undefined {
+): Pick<AuditAction, "action" | "detail"> | undefined {
   if (!isObject(after)) return { action: "provider.delete" };
   if (!isObject(before)) {
     const type = getField(after, "type");

@@ -19,7 +19,7 @@ type IsTaken = (name: DeviceName) => boolean;
 /** Evictions from the largest share before it is determined again. */
 const TAKEN_AT_ONCE = 100;
 
-export class DeviceRoll {
+export class DeviceEvictionList {
   readonly #shares = new Map<string, Share>();
   #largest: string | undefined;
   #uses = 0;

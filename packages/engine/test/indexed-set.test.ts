@@ -4,7 +4,7 @@
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Placed, Roster } from "../src/roster.ts";
+import { type Placed, IndexedSet } from "../src/indexed-set.ts";
 
 interface Member extends Placed {
   readonly name: number;
@@ -15,31 +15,31 @@ test("a roster has the members that a set would have, and says of each whether i
   fc.assert(
     fc.property(changes, (steps) => {
       const members = Array.from({ length: 10 }, (_, name): Member => ({ name, place: -1 }));
-      const roster = new Roster<Member>();
+      const indexedSet = new IndexedSet<Member>();
       const expected = new Set<Member>();
       for (const [name, isComing] of steps) {
         const member = members[name];
         if (member === undefined) continue;
-        if (!isComing) expect(roster.remove(member)).toBe(expected.delete(member));
+        if (!isComing) expect(indexedSet.remove(member)).toBe(expected.delete(member));
         else if (!expected.has(member)) {
-          roster.add(member);
+          indexedSet.add(member);
           expected.add(member);
         }
-        expect(roster.size).toBe(expected.size);
-        expect(new Set(roster.list())).toEqual(expected);
+        expect(indexedSet.size).toBe(expected.size);
+        expect(new Set(indexedSet.list())).toEqual(expected);
       }
     }),
   );
 });
 
 test("members may leave while the list of them is gone through", () => {
-  const roster = new Roster<Member>();
-  for (let name = 0; name < 5; name++) roster.add({ name, place: -1 });
+  const indexedSet = new IndexedSet<Member>();
+  for (let name = 0; name < 5; name++) indexedSet.add({ name, place: -1 });
   const seen: number[] = [];
-  for (const member of roster.list()) {
+  for (const member of indexedSet.list()) {
     seen.push(member.name);
-    roster.remove(member);
+    indexedSet.remove(member);
   }
   expect(seen).toEqual([0, 1, 2, 3, 4]);
-  expect(roster.size).toBe(0);
+  expect(indexedSet.size).toBe(0);
 });

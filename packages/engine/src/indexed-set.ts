@@ -9,7 +9,7 @@ export interface Placed {
   place: number;
 }
 
-export class Roster<T extends Placed> {
+export class IndexedSet<T extends Placed> {
   readonly #members: T[] = [];
 
   get size(): number {
