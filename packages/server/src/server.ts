@@ -27,7 +27,7 @@ import { type Health, healthEndpoints } from "./http/health.ts";
 import { type Answered, type HttpServer, listenHttp } from "./http/http-server.ts";
 import { Router } from "./http/router.ts";
 import { START_REST_MS_MAX, STATEMENTS_MEMORY_MAX } from "./limits.ts";
-import { LinkHost } from "./link/link-host.ts";
+import { Replicator } from "./link/replicator.ts";
 import { describeError, type Log } from "./log.ts";
 import { requestLine } from "./log-events.ts";
 import { Maintenance } from "./maintenance.ts";
@@ -46,7 +46,7 @@ import { SHARED_TOKEN_LENGTH_MIN } from "./registry/provider-fields.ts";
 import { Registry } from "./registry/registry.ts";
 import { RemoteExecution } from "./sync/remote-execution.ts";
 import { syncEndpoints, syncUpgrades } from "./sync/sync-endpoint.ts";
-import { SyncHost } from "./sync/sync-host.ts";
+import { SyncServers } from "./sync/sync-servers.ts";
 import { VERSION } from "./version.ts";
 
 export interface ServerHost {
@@ -75,9 +75,9 @@ export class RunningServer {
   readonly #host: AppHost;
   readonly #metrics: Metrics;
   readonly #auth: Authentication;
-  readonly #sync: SyncHost;
+  readonly #sync: SyncServers;
   readonly #remote: RemoteExecution;
-  readonly #links: LinkHost;
+  readonly #links: Replicator;
   #lock: FolderLock | undefined;
   #http: HttpServer | undefined;
   #management: ManagementServer | undefined;
@@ -119,7 +119,7 @@ export class RunningServer {
       webhookTimeoutMs: config.webhookTimeoutMs,
       onFailed: () => this.#metrics.credentialFailed(),
     });
-    this.#sync = new SyncHost({
+    this.#sync = new SyncServers({
       source: () => this.#source,
       auth: this.#auth,
       platform,
@@ -128,7 +128,7 @@ export class RunningServer {
       onRefused: (reason) => this.#metrics.peerRefused(reason),
     });
     const streamsOf = (app: OpenApp) => this.#sync.serverOf(app).streams;
-    this.#links = new LinkHost({ config, streamsOf, platform, log });
+    this.#links = new Replicator({ config, streamsOf, platform, log });
     this.#remote = new RemoteExecution({
       syncOf: (appId) => this.#sync.syncOf(appId),
       record: (author, deed) => this.registry.recordRun(author, deed),

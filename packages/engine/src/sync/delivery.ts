@@ -18,7 +18,7 @@ import type { StreamingSession } from "./streaming-session.ts";
 import type { SizedOutcome } from "./upload-outcome.ts";
 
 /** Callbacks that change the state of streams while a round is sent. */
-export interface DeliveryPlane {
+export interface DeliveryHost {
   /** The stream was sent everything that it lacked: it is live from this transaction on. */
   becomeLive(stream: Stream, txn: number): void;
   /** Live streams of one session stay at `txn` and catch up from there. */
@@ -56,7 +56,7 @@ interface EncodedResults extends SessionResults {
 export class Delivery {
   readonly #changes: RoundChanges;
   readonly #host: StreamHost;
-  readonly #plane: DeliveryPlane;
+  readonly #plane: DeliveryHost;
   readonly #frames = new Map<Group, FrameSet>();
   readonly #joinFrames = new Map<
     Group,
@@ -64,7 +64,7 @@ export class Delivery {
   >();
   #committed: Uint8Array | undefined;
 
-  constructor(changes: RoundChanges, host: StreamHost, plane: DeliveryPlane) {
+  constructor(changes: RoundChanges, host: StreamHost, plane: DeliveryHost) {
     this.#changes = changes;
     this.#host = host;
     this.#plane = plane;

@@ -23,7 +23,7 @@ import type { StreamingSession } from "./streaming-session.ts";
 import { isTransient } from "./transient-error.ts";
 
 /** What downloads need from the streams. */
-export interface DownloadPlane {
+export interface StreamDownloadHost {
   /** The last durable transaction. */
   newest(): number;
   elapsed(): number;
@@ -38,7 +38,7 @@ export interface DownloadPlane {
 
 export class Downloads {
   readonly #host: StreamHost;
-  readonly #plane: DownloadPlane;
+  readonly #plane: StreamDownloadHost;
   /** Streams with a piece to read or requested documents to send. */
   readonly #ready = new Set<Stream>();
   /** Streams that lack many transactions. */
@@ -46,7 +46,7 @@ export class Downloads {
   #isGoing = false;
   #isClosed = false;
 
-  constructor(host: StreamHost, plane: DownloadPlane) {
+  constructor(host: StreamHost, plane: StreamDownloadHost) {
     this.#host = host;
     this.#plane = plane;
   }

@@ -19,7 +19,7 @@ import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 
 /** What a session needs from the streams. */
-export interface SessionPlane {
+export interface StreamingSessionHost {
   /** The transaction that all live streams have reached. */
   position(): number;
   follow(
@@ -45,7 +45,7 @@ export class StreamingSession implements SessionStreams {
   readonly port: StreamSession;
   readonly outbox: Outbox;
   readonly streams: Map<string, Stream> = new Map();
-  readonly #plane: SessionPlane;
+  readonly #plane: StreamingSessionHost;
   readonly #host: StreamHost;
   readonly effort: RateLimiter;
   /** Outcomes that are not sent yet, in order. */
@@ -61,7 +61,7 @@ export class StreamingSession implements SessionStreams {
    */
   #compared: Map<string, number> | undefined;
 
-  constructor(port: StreamSession, plane: SessionPlane, host: StreamHost) {
+  constructor(port: StreamSession, plane: StreamingSessionHost, host: StreamHost) {
     const { limits, sent, elapsed } = host;
     this.port = port;
     this.outbox = new Outbox(port, limits, sent);

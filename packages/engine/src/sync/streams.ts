@@ -36,7 +36,7 @@ import type { SessionStreams, StreamFigures, StreamSession } from "./session-str
 import { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import { STREAM_LIMITS, type StreamLimits } from "./stream-limits.ts";
-import { type SessionPlane, StreamingSession } from "./streaming-session.ts";
+import { type StreamingSessionHost, StreamingSession } from "./streaming-session.ts";
 import { isTransient } from "./transient-error.ts";
 
 export interface StreamsOptions {
@@ -62,7 +62,7 @@ export class Streams {
   readonly #host: StreamHost;
   readonly #downloads: Downloads;
   /** One object for all sessions, of which there are many. */
-  readonly #plane: SessionPlane = {
+  readonly #plane: StreamingSessionHost = {
     position: () => this.#position,
     follow: (session, prepared, cursor) => this.#follow(session, prepared, cursor),
     end: (stream) => this.#end(stream),

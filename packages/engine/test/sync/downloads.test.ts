@@ -14,7 +14,7 @@ import { type Group, Groups } from "../../src/sync/group.ts";
 import { Stream } from "../../src/sync/stream.ts";
 import type { StreamHost } from "../../src/sync/stream-host.ts";
 import { STREAM_LIMITS } from "../../src/sync/stream-limits.ts";
-import { type SessionPlane, StreamingSession } from "../../src/sync/streaming-session.ts";
+import { type StreamingSessionHost, StreamingSession } from "../../src/sync/streaming-session.ts";
 import { openStore } from "../support/open-store.ts";
 import { testPlatform } from "../support/test-platform.ts";
 
@@ -53,7 +53,7 @@ async function readingStream() {
     fail,
     wait: () => undefined,
   });
-  const plane: SessionPlane = {
+  const plane: StreamingSessionHost = {
     position: () => store.txnId,
     follow: () => "fill",
     end: () => undefined,

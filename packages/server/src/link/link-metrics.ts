@@ -3,7 +3,7 @@
  * docs/operating.md has the table.
  */
 
-import type { LinkFigures } from "./link-host.ts";
+import type { LinkFigures } from "./replicator.ts";
 
 export type FiguresByApp = Iterable<readonly [appId: string, figures: LinkFigures]>;
 

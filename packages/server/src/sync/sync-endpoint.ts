@@ -14,10 +14,10 @@ import { type Endpoint, messageBody, pathOf } from "../http/router.ts";
 import { LINGER_MS_MAX } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { peerLine } from "../log-events.ts";
-import type { SyncHost } from "./sync-host.ts";
+import type { SyncServers } from "./sync-servers.ts";
 
 export interface SyncEndpointOptions {
-  readonly host: SyncHost;
+  readonly host: SyncServers;
   /** Whether peers can be served now. */
   readonly isOpen: () => boolean;
   readonly connectionsMax: number;

@@ -44,7 +44,7 @@ import { withMistakeWarnings } from "./mistake-warnings.ts";
 import { type CompiledMutation, compileInsert, compileRemove, compileUpdate } from "./mutation.ts";
 import { compileResult } from "./select.ts";
 import { runAlterSystem, runShow } from "./setting.ts";
-import { hostSubqueries } from "./subquery-host.ts";
+import { hostSubqueries } from "./subquery-runner.ts";
 import { type Prepared, quickRead, type RunWork, type Work } from "./work.ts";
 
 export interface PreparedStatement extends Prepared {

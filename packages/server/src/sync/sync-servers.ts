@@ -44,7 +44,7 @@ import {
 } from "./sync-gate.ts";
 import { ChannelMaker, type WebSocketChannel } from "./web-socket.ts";
 
-export interface SyncHostOptions extends SyncGateOptions {
+export interface SyncServersOptions extends SyncGateOptions {
   readonly platform: Platform;
   readonly log: Log;
   /** Peers at a time; unlimited if left out. */
@@ -61,9 +61,9 @@ const FULL_RETRY_MS = 10_000;
 /** Credentials that are checked before other work gets a turn. */
 const REVIEWED_AT_ONCE = 50;
 
-export class SyncHost implements ConnectionHost {
+export class SyncServers implements ConnectionHost {
   readonly channels: ChannelMaker = new ChannelMaker(SYNC_UNREAD_SIZE_MAX);
-  readonly #options: SyncHostOptions;
+  readonly #options: SyncServersOptions;
   readonly #gate: SyncGate;
   readonly #connections = new Set<SyncConnection>();
   /** Connections without `hello`, in the order in which they came. */
@@ -88,7 +88,7 @@ export class SyncHost implements ConnectionHost {
   #isClosed = false;
   #onEmpty: (() => void) | undefined;
 
-  constructor(options: SyncHostOptions) {
+  constructor(options: SyncServersOptions) {
     this.#options = options;
     this.#gate = new SyncGate(options);
     this.#newcomers = new Newcomers({

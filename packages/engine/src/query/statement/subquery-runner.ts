@@ -65,7 +65,7 @@ class Suspension extends Error {
   }
 }
 
-class SubqueryHost implements Subqueries {
+class SubqueryRunner implements Subqueries {
   /** Set right after construction: each object needs the other. */
   execution: Execution | undefined;
   /** Warnings of all finished subqueries. */
@@ -224,7 +224,7 @@ export function hostSubqueries(execution: Execution): {
   readonly hosted: Execution;
   readonly finish: () => void;
 } {
-  const host = new SubqueryHost();
+  const host = new SubqueryRunner();
   const hosted = { ...execution, run: { ...execution.run, subqueries: host } };
   host.execution = hosted;
   return { hosted, finish: () => execution.warnings.absorb(host.warnings) };

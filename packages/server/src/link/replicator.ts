@@ -41,7 +41,7 @@ export interface LinkSource {
   readonly apps: { use(id: string): Promise<AppUse> };
 }
 
-export interface LinkHostOptions {
+export interface ReplicatorOptions {
   readonly config: Pick<
     Config,
     "replicationPort" | "replicationHost" | "replicationSecret" | "replicationTls"
@@ -76,8 +76,8 @@ const OPENING_AFTER_MS = 5_000;
 
 const CHANCES = 2 ** 32;
 
-export class LinkHost {
-  readonly #options: LinkHostOptions;
+export class Replicator {
+  readonly #options: ReplicatorOptions;
   readonly #channels = new ChannelMaker(LINK_UNREAD_SIZE_MAX, LINK_GREETING_SIZE_MAX);
   readonly #failed: FailedCredentials;
   readonly #apps = new Map<string, LinkedApp>();
@@ -97,7 +97,7 @@ export class LinkHost {
   #isClosed = false;
   #onEmpty: (() => void) | undefined;
 
-  constructor(options: LinkHostOptions) {
+  constructor(options: ReplicatorOptions) {
     this.#options = options;
     this.#failed = new FailedCredentials(() => options.platform.elapsed());
   }
