@@ -73,8 +73,8 @@ export class Shares {
   }
 
   /** The share of one owner as a memory budget. */
-  roomOf(owner: string): Room {
-    return new OwnerRoom(this, owner);
+  roomOf(owner: string): MemoryBudget {
+    return new OwnerBudget(this, owner);
   }
 }
 
@@ -90,13 +90,13 @@ function addTo(counts: Map<string, number>, name: string, amount: number): void 
 }
 
 /** Memory budget: bytes are taken before they are used and given back afterwards. */
-export interface Room {
+export interface MemoryBudget {
   /** Returns false, and takes nothing, when too few bytes are left. */
   take(size: number): boolean;
   give(size: number): void;
 }
 
-class OwnerRoom implements Room {
+class OwnerBudget implements MemoryBudget {
   readonly #shares: Shares;
   readonly #owner: string;
 

@@ -16,7 +16,7 @@ import type { SessionFacts } from "./session-state.ts";
 import type { Streams } from "./streams.ts";
 import type { ExplainedSession } from "./sync-explanation.ts";
 import type { UploadAllowance } from "./upload-allowance.ts";
-import type { UploadRoom } from "./upload-room.ts";
+import type { UploadBudget } from "./upload-budget.ts";
 
 /** Calls of the owner of the channel. */
 export interface ServerConnection {
@@ -46,7 +46,7 @@ export interface ConnectionHost {
   readonly platform: Platform;
   readonly streams: Streams;
   readonly facts: SessionFacts;
-  readonly uploadRoom: UploadRoom;
+  readonly uploadBudget: UploadBudget;
   readonly allowance: UploadAllowance;
   readonly decodeQueue: DecodeQueue;
   readonly presence: PresenceBoard;

@@ -28,7 +28,7 @@ import type { SessionState } from "./session-state.ts";
 import type { SessionStreams, StreamOutcome, StreamSession } from "./session-streams.ts";
 import { requireFew } from "./subscription-list.ts";
 import type { ExplainedSession } from "./sync-explanation.ts";
-import type { Uploader } from "./upload-room.ts";
+import type { Uploader } from "./upload-budget.ts";
 
 type ActionOf<K extends SessionAction["kind"]> = Extract<SessionAction, { kind: K }>;
 
@@ -435,7 +435,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   async #upload(upload: Upload): Promise<void> {
     const { site, number } = upload;
     const { credential } = this;
-    const { store, platform, facts, uploadRoom, allowance } = this.#host;
+    const { store, platform, facts, uploadBudget, allowance } = this.#host;
     // Credentials of two apps may have the same name.
     const spender = `${facts.app} ${credential}`;
     const size = this.#heardBytes;
@@ -445,7 +445,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     // Charged at once, because other uploads of the credential may be under way.
     if (isFirst) allowance.use(spender, "newSites");
     let isNew = false;
-    uploadRoom.take(this, size);
+    uploadBudget.take(this, size);
     this.#judge ??= uploadChecker({ platform, appId: facts.app, authority: () => this.#writer() });
     try {
       const answer = await store.upload(upload, this.#judge, credential);
@@ -467,7 +467,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
       this.#happen({ kind: "upload_failed", site, number, code });
     } finally {
       if (isFirst && !isNew) allowance.giveBack(spender, "newSites");
-      uploadRoom.give(this, size);
+      uploadBudget.give(this, size);
     }
   }
 

@@ -49,7 +49,7 @@ import { STREAM_LIMITS, type StreamLimits } from "./stream-limits.ts";
 import { Streams } from "./streams.ts";
 import { type ExplainedSession, explainSync } from "./sync-explanation.ts";
 import { UploadAllowance } from "./upload-allowance.ts";
-import { UploadRoom } from "./upload-room.ts";
+import { UploadBudget } from "./upload-budget.ts";
 
 export interface SyncServerOptions {
   readonly store: Store;
@@ -133,7 +133,7 @@ export class SyncServer implements ConnectionHost {
   #isClosed = false;
   readonly streams: Streams;
   readonly facts: SessionFacts;
-  readonly uploadRoom: UploadRoom;
+  readonly uploadBudget: UploadBudget;
   readonly allowance: UploadAllowance;
   readonly decodeQueue: DecodeQueue;
   readonly refusedUploads: RefusedUploads = new RefusedUploads();
@@ -145,7 +145,7 @@ export class SyncServer implements ConnectionHost {
     this.streams = new Streams({ store, platform, appId, ...(limits && { limits }) });
     const { historyId: history } = store.identity;
     this.facts = { history, app: appId, limits: { ...SESSION_LIMITS, ...limits } };
-    this.uploadRoom = new UploadRoom(this.facts.limits);
+    this.uploadBudget = new UploadBudget(this.facts.limits);
     const all = { ...STREAM_LIMITS, ...PRESENCE_LIMITS, ...limits };
     const pause = (): Promise<void> => platform.pause();
     this.decodeQueue = new DecodeQueue(pause);

@@ -7,7 +7,7 @@ import { afterEach, expect, test } from "vitest";
 import { MatchIndex } from "../../src/query/live/match-index.ts";
 import { RateLimiter } from "../../src/sync/rate-limiter.ts";
 import { SyncServer } from "../../src/sync/sync-server.ts";
-import { UploadRoom } from "../../src/sync/upload-room.ts";
+import { UploadBudget } from "../../src/sync/upload-budget.ts";
 import { openStore } from "../support/open-store.ts";
 import { openStreams, turns } from "../support/open-streams.ts";
 import { replace } from "../support/replaced-method.ts";
@@ -208,7 +208,7 @@ test("who has much on its way to the store is not read from until it is there", 
 });
 
 test("when all have too much on its way, whoever comes next waits for any of it", () => {
-  const room = new UploadRoom({ uploadBytes: 100, allUploadBytes: 150 });
+  const room = new UploadBudget({ uploadBytes: 100, allUploadBytes: 150 });
   const events: string[] = [];
   const uploader = (name: string) => ({
     hold: (isHeld: boolean) => void events.push(`${name} ${isHeld ? "waits" : "goes on"}`),

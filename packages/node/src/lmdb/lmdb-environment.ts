@@ -11,7 +11,7 @@ import { PeerError } from "@bigpeer/protocol";
 import { type Database, open, type RootDatabase, type Transaction } from "lmdb";
 import { closeToOthers, errorNumber, hasRoom, isFullError, reserveFile } from "../disk.ts";
 import type { SliceClock } from "../slices.ts";
-import { CommitRoom, type StorageSize } from "./commit-room.ts";
+import { CommitSpace, type StorageSize } from "./commit-space.ts";
 import { FileReserve } from "./file-reserve.ts";
 import { LargeCommits } from "./large-commit.ts";
 import { ALL_CHECKED_KEY, readShapes, SHAPES_END, shapeKey } from "./shape-records.ts";
@@ -48,7 +48,7 @@ export interface Environment {
   readonly values: ValueDatabase;
   readonly shapes: ShapeDatabase;
   /** Undefined when read-only. */
-  readonly room: CommitRoom | undefined;
+  readonly room: CommitSpace | undefined;
   readonly large: LargeCommits;
 }
 
@@ -98,8 +98,8 @@ export function openDatabases(folder: string, options: OpenOptions): Environment
   }
 }
 
-function openRoom(folder: string, root: RootDatabase, values: ValueDatabase): CommitRoom {
-  return new CommitRoom(new FileReserve(join(folder, DATA_FILE)), () => statsOf(root, values));
+function openRoom(folder: string, root: RootDatabase, values: ValueDatabase): CommitSpace {
+  return new CommitSpace(new FileReserve(join(folder, DATA_FILE)), () => statsOf(root, values));
 }
 
 /** `decode` gets bytes that are lent. */

@@ -8,7 +8,7 @@ import { bindPermissions } from "@bigpeer/engine";
 import { type Charge, getField, isObject, unreachable, type Value } from "@bigpeer/protocol";
 import { createAnswer } from "../http/answer.ts";
 import { BodyDecoder } from "../http/body-decoder.ts";
-import { ByteRoom } from "../http/byte-room.ts";
+import { ByteBudget } from "../http/byte-budget.ts";
 import { networkOf } from "../http/client-address.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { Refusal, unavailable } from "../http/refusal.ts";
@@ -79,7 +79,7 @@ const FORM = "application/x-www-form-urlencoded";
 
 export function loginEndpoint(host: LoginHost): Endpoint {
   // Only received bytes count, not announced ones: a body that never arrives blocks no one.
-  const room = new ByteRoom(LOGIN_BODIES_SIZE_MAX);
+  const room = new ByteBudget(LOGIN_BODIES_SIZE_MAX);
   const bodies = new BodyDecoder({
     max: LOGIN_VALUES_SIZE_MAX,
     perOwnerMax: LOGIN_VALUES_PER_ADDRESS_SIZE_MAX,

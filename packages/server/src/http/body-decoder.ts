@@ -8,7 +8,7 @@
 
 import type { Charge, Value } from "@bigpeer/protocol";
 import { LONG_WORK, type LoopShare } from "../loop-share.ts";
-import { type Room, type ShareBounds, Shares } from "../shares.ts";
+import { type MemoryBudget, type ShareBounds, Shares } from "../shares.ts";
 import { DecodeQueue } from "./decode-queue.ts";
 import { Refusal, unavailable } from "./refusal.ts";
 import type { Decode } from "./request-format.ts";
@@ -89,11 +89,11 @@ function valueOf(turns: Generator<void, Value>): Value {
 
 /** Memory that one body has taken of its caller's budget. */
 class BodyMemory {
-  readonly #room: Room;
+  readonly #room: MemoryBudget;
   readonly #sizeMax: number;
   #size = 0;
 
-  constructor(room: Room, sizeMax: number) {
+  constructor(room: MemoryBudget, sizeMax: number) {
     this.#room = room;
     this.#sizeMax = sizeMax;
   }

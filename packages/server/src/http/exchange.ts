@@ -7,7 +7,7 @@
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
-import type { Room, Shares } from "../shares.ts";
+import type { MemoryBudget, Shares } from "../shares.ts";
 import { networkOf } from "./client-address.ts";
 import type { ConnectionOwners, HttpConnection } from "./connection-owners.ts";
 import {
@@ -134,7 +134,7 @@ export class Exchange implements HttpRequest {
     return this.#owner ?? networkOf(this.remoteAddress);
   }
 
-  readBody(room?: Room, timeMsMax?: number): Promise<Uint8Array> {
+  readBody(room?: MemoryBudget, timeMsMax?: number): Promise<Uint8Array> {
     return readBody(this.incoming, this.#bodyOptions(room, timeMsMax));
   }
 
@@ -163,7 +163,7 @@ export class Exchange implements HttpRequest {
     return true;
   }
 
-  #bodyOptions(room?: Room, timeMsMax?: number): BodyOptions {
+  #bodyOptions(room?: MemoryBudget, timeMsMax?: number): BodyOptions {
     return {
       room,
       timeMsMax,

@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { type Readable, Transform } from "node:stream";
 import { type Placed, IndexedSet } from "@bigpeer/engine";
 import { BODY_MS_MAX, BODY_SIZE_MAX } from "../limits.ts";
-import type { Room } from "../shares.ts";
+import type { MemoryBudget } from "../shares.ts";
 import { Refusal, unavailable } from "./refusal.ts";
 
 export interface HttpRequest {
@@ -40,7 +40,7 @@ export interface HttpRequest {
    * late, or `room` has no bytes left; then nothing stays charged to `room`. Otherwise the caller
    * gives the size of the body back. `timeMsMax` sets a shorter time than the default.
    */
-  readBody(room?: Room, timeMsMax?: number): Promise<Uint8Array>;
+  readBody(room?: MemoryBudget, timeMsMax?: number): Promise<Uint8Array>;
   /**
    * Streams the body without a bound, instead of `readBody`. Call it once. The stream fails with a
    * Refusal when the client disconnects; after destroying it the caller can still answer.
@@ -68,7 +68,7 @@ export interface BodyOptions {
   /** Called with the size of each chunk. */
   readonly onBytes?: (count: number) => void;
   /** Budget that pays for the bytes; see HttpRequest. */
-  readonly room?: Room | undefined;
+  readonly room?: MemoryBudget | undefined;
   /** Start of the time limit, on the clock of `performance`; default now. */
   readonly startMs?: number;
   readonly timeMsMax?: number | undefined;

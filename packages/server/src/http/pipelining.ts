@@ -12,7 +12,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { PIPELINED_SIZE_MAX } from "../limits.ts";
-import type { Room } from "../shares.ts";
+import type { MemoryBudget } from "../shares.ts";
 
 /** Node's HTTP parser, as far as it is used here. */
 interface Reader {
@@ -48,7 +48,7 @@ export function takeOneAtATime(socket: Socket, mustWait: () => boolean): void {
 /** Bytes received after the request in progress on a connection. */
 export class HeldRequests {
   readonly #socket: Socket;
-  readonly #room: Room;
+  readonly #room: MemoryBudget;
   /** Listeners before the upgrade. */
   readonly #before: [event: string, listeners: readonly Listener[]][];
   readonly #kept: [event: string, listener: Listener][] = [];
@@ -56,7 +56,7 @@ export class HeldRequests {
   #size = 0;
 
   /** Create it before Node handles the upgrade. `room` pays for the bytes. */
-  constructor(socket: Socket, room: Room) {
+  constructor(socket: Socket, room: MemoryBudget) {
     this.#socket = socket;
     this.#room = room;
     this.#before = KEPT_EVENTS.map((event) => [event, socket.listeners(event) as Listener[]]);

@@ -43,7 +43,7 @@ import {
   textOf,
 } from "./device-name.ts";
 import { DeviceEvictionList } from "./device-eviction-list.ts";
-import { type RecordLimits, RecordRoom } from "./record-room.ts";
+import { type RecordLimits, RecordBudget } from "./record-budget.ts";
 
 export interface DeviceRecordsOptions extends RecordLimits {
   readonly appId: string;
@@ -382,7 +382,7 @@ export class DeviceRecords {
     const effects: Effect[] = [];
     await this.#options.store.transact((transaction) => {
       effects.length = 0;
-      const room = new RecordRoom(transaction, this.#roll, this.#options);
+      const room = new RecordBudget(transaction, this.#roll, this.#options);
       for (const each of due) this.#applyOne(transaction, each, { room, effects });
     });
     return effects;
@@ -391,7 +391,7 @@ export class DeviceRecords {
   #applyOne(
     transaction: Transaction,
     { name, isConnected, fields, isUrgent, isBrief }: Due,
-    { room, effects }: { readonly room: RecordRoom; readonly effects: Effect[] },
+    { room, effects }: { readonly room: RecordBudget; readonly effects: Effect[] },
   ): void {
     const id = idOf(name);
     room.touch(name);

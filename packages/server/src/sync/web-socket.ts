@@ -14,7 +14,7 @@ import type { Socket } from "node:net";
 import type { Channel } from "@bigpeer/engine";
 import { assert, SYNC_MESSAGE_BYTES_MAX } from "@bigpeer/protocol";
 import { WebSocket, WebSocketServer } from "ws";
-import { ByteRoom } from "../http/byte-room.ts";
+import { ByteBudget } from "../http/byte-budget.ts";
 import { networkOf } from "../http/client-address.ts";
 import type { UpgradeRequest } from "../http/http-server.ts";
 import { INTAKE, type Intake, type LateReader } from "../intake.ts";
@@ -74,8 +74,8 @@ interface Shared {
   /** Bytes that a connection may send before it is known. */
   readonly greetingSizeMax: number;
   /** Memory budgets for data of known connections, and of all others. */
-  readonly room: ByteRoom;
-  readonly greetings: ByteRoom;
+  readonly room: ByteBudget;
+  readonly greetings: ByteBudget;
   readonly intake: Intake;
   readonly frames: FrameMaker;
   readonly sent: TrafficMeter;
@@ -106,8 +106,8 @@ export class ChannelMaker {
     intake: Intake = INTAKE,
   ) {
     const { sent, received } = this;
-    const room = new ByteRoom(sizeMax);
-    const greetings = new ByteRoom(GREETINGS_SIZE_MAX);
+    const room = new ByteBudget(sizeMax);
+    const greetings = new ByteBudget(GREETINGS_SIZE_MAX);
     const frames = new FrameMaker();
     this.#shared = { greetingSizeMax, room, greetings, intake, frames, sent, received };
   }
@@ -233,7 +233,7 @@ export class WebSocketChannel implements Channel, LateReader {
     return this.#socket.writableLength;
   }
 
-  get #room(): ByteRoom {
+  get #room(): ByteBudget {
     return this.#isKnown ? this.#shared.room : this.#shared.greetings;
   }
 

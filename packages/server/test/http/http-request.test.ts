@@ -5,7 +5,7 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { expect, test, vi } from "vitest";
-import { ByteRoom } from "../../src/http/byte-room.ts";
+import { ByteBudget } from "../../src/http/byte-budget.ts";
 import { bodySizeMaxOf, readBody } from "../../src/http/http-request.ts";
 import { BODY_SIZE_MAX } from "../../src/limits.ts";
 
@@ -26,7 +26,7 @@ test("[H5] a body that does not come in time is 408", async () => {
 });
 
 test("a body takes its room as it comes, and whoever gets it gives that back", async () => {
-  const room = new ByteRoom(100);
+  const room = new ByteBudget(100);
   const request = new IncomingMessage(new Socket());
   const body = readBody(request, { room });
   for (const [text, taken] of [
@@ -42,7 +42,7 @@ test("a body takes its room as it comes, and whoever gets it gives that back", a
 });
 
 test("[H5] a body for which there is no room left is 503, and nothing is taken any more", async () => {
-  const room = new ByteRoom(100);
+  const room = new ByteBudget(100);
   room.take(95);
   const request = new IncomingMessage(new Socket());
   const body = readBody(request, { room });
@@ -63,7 +63,7 @@ test.each([
     413,
   ],
 ] as const)("a body %s gives back what it took", async (_, options, fail, status) => {
-  const room = new ByteRoom(2 * BODY_SIZE_MAX);
+  const room = new ByteBudget(2 * BODY_SIZE_MAX);
   const request = new IncomingMessage(new Socket());
   const body = readBody(request, { ...options, room });
   request.push("half of it");

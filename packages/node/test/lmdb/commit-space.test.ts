@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { CommitRoom, type StorageSize } from "../../src/lmdb/commit-room.ts";
+import { CommitSpace, type StorageSize } from "../../src/lmdb/commit-space.ts";
 import { FileReserve } from "../../src/lmdb/file-reserve.ts";
 
 const root = mkdtempSync(join(tmpdir(), "bigpeer-room-"));
@@ -17,11 +17,11 @@ const SIZE: StorageSize = {
 };
 const ENTRY = { keySize: 40, size: 200 };
 
-function openRoom(name: string): { room: CommitRoom; path: string; asked: () => number } {
+function openRoom(name: string): { room: CommitSpace; path: string; asked: () => number } {
   const path = join(root, name);
   writeFileSync(path, new Uint8Array(111 * 4096));
   let asked = 0;
-  const room = new CommitRoom(new FileReserve(path), () => {
+  const room = new CommitSpace(new FileReserve(path), () => {
     asked++;
     return SIZE;
   });

@@ -3,7 +3,7 @@
  * arrived, or long answers that clients have not taken yet.
  */
 
-export class ByteRoom {
+export class ByteBudget {
   readonly #sizeMax: number;
   #size = 0;
 

@@ -14,7 +14,7 @@ export interface RecordLimits {
   readonly recordsOfOneMax?: number;
 }
 
-export class RecordRoom {
+export class RecordBudget {
   readonly #transaction: Transaction;
   readonly #roll: DeviceEvictionList;
   readonly #max: number;

@@ -5,7 +5,7 @@
 
 import type { SessionLimits } from "./session-state.ts";
 
-type RoomLimits = Pick<SessionLimits, "uploadBytes" | "allUploadBytes">;
+type UploadBudgetLimits = Pick<SessionLimits, "uploadBytes" | "allUploadBytes">;
 
 /** A session with uploads. */
 export interface Uploader {
@@ -13,13 +13,13 @@ export interface Uploader {
   hold(isHeld: boolean): void;
 }
 
-export class UploadRoom {
-  readonly #limits: RoomLimits;
+export class UploadBudget {
+  readonly #limits: UploadBudgetLimits;
   readonly #bytes = new Map<Uploader, number>();
   readonly #held = new Set<Uploader>();
   #sum = 0;
 
-  constructor(limits: RoomLimits) {
+  constructor(limits: UploadBudgetLimits) {
     this.#limits = limits;
   }
 

@@ -3,10 +3,10 @@
  */
 
 import { expect, test } from "vitest";
-import { ByteRoom } from "../../src/http/byte-room.ts";
+import { ByteBudget } from "../../src/http/byte-budget.ts";
 
 test("what is taken is given back, and what does not fit takes nothing", () => {
-  const room = new ByteRoom(100);
+  const room = new ByteBudget(100);
   expect(room.take(60)).toBe(true);
   expect(room.take(41)).toBe(false);
   expect(room.take(40)).toBe(true);

@@ -23,7 +23,7 @@ const STEP_MIN = 1024 * 1024;
 const STEP_MAX = 16 * 1024 * 1024;
 const STEP_COMMITS = 4;
 
-export class CommitRoom {
+export class CommitSpace {
   readonly #reserve: FileReserve;
   readonly #readSize: () => StorageSize;
   #known: StorageSize | undefined;
