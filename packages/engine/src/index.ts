@@ -12,6 +12,7 @@ export { isShown, type Shown, show } from "./crdt/show.ts";
 export { type DocumentState, EMPTY_STATE } from "./crdt/state.ts";
 export { stateOfBytes, stateToBytes } from "./crdt/state-codec.ts";
 export { typedFields } from "./crdt/typed-values.ts";
+export { IndexedSet, type Placed } from "./indexed-set.ts";
 export { Link, type LinkEvent, type LinkOptions } from "./link/link.ts";
 export type { ContentPiece, FetchOutcome, LinkAttachments } from "./link/link-contents.ts";
 export { type LinkSide, linkProofBytes, type ProvenGreeting } from "./link/link-proof.ts";
@@ -130,10 +131,9 @@ export { PARAMETERS } from "./query/system/settings.ts";
 export type {
   ExplainSyncRequest,
   InfoFact,
-  SystemFacts,
+  SystemData,
   SystemRow,
 } from "./query/system/system-collections.ts";
-export { type Placed, IndexedSet } from "./indexed-set.ts";
 export type { OperationOutcome } from "./store/applier.ts";
 export {
   type ChangesSince,
@@ -177,9 +177,9 @@ export type { IdempotencyKey } from "./store/remembered-answer.ts";
 export {
   type AcceptedRest,
   Store,
-  type StoreFigures,
   type StoreOptions,
   StoreSnapshot,
+  type StoreStats,
 } from "./store/store.ts";
 export type { Transaction } from "./store/transaction.ts";
 export {
@@ -211,10 +211,10 @@ export type { Admission } from "./sync/session-event.ts";
 export { SYNC_VERDICTS, type SyncVerdict } from "./sync/sync-explanation.ts";
 export {
   type PeerChange,
-  type SyncFigures,
   type SyncLimits,
   SyncServer,
   type SyncServerOptions,
+  type SyncStats,
 } from "./sync/sync-server.ts";
 export { type BucketLimits, TokenBuckets } from "./sync/token-buckets.ts";
 export { UploadAllowance } from "./sync/upload-allowance.ts";

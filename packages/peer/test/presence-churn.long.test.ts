@@ -138,8 +138,8 @@ test("[S40] [S41] [S43] presence is exact after a thousand devices a minute have
   }, isDeadLate);
 
   const after = await watch.memory();
-  const figures = JSON.stringify({ before, after });
-  expect((after.rss - before.rss) / MB, figures).toBeLessThan(GROWTH_MB_MAX);
+  const stats = JSON.stringify({ before, after });
+  expect((after.rss - before.rss) / MB, stats).toBeLessThan(GROWTH_MB_MAX);
   const heldBy = ({ heapUsed, external }: typeof after): number => heapUsed + external;
-  expect((heldBy(after) - heldBy(before)) / MB, figures).toBeLessThan(HELD_GROWTH_MB_MAX);
+  expect((heldBy(after) - heldBy(before)) / MB, stats).toBeLessThan(HELD_GROWTH_MB_MAX);
 });

@@ -9,13 +9,13 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { StatementRunner, Store, SyncFigures } from "@bigpeer/engine";
+import type { StatementRunner, Store, SyncStats } from "@bigpeer/engine";
 import { DATA_FILE } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { DurationHistogram, type Durations } from "./duration-histogram.ts";
-import { type FiguresByApp, linkMetricsText } from "./link/link-metrics.ts";
-import { ProcessFigures } from "./process-figures.ts";
+import { linkMetricsText, type StatsByApp } from "./link/link-metrics.ts";
+import { ProcessStats } from "./process-stats.ts";
 import type { EndedRun } from "./sync/remote-execution.ts";
 import type { TrafficCount } from "./sync/traffic.ts";
 
@@ -26,10 +26,10 @@ export interface MetricsOptions {
   /** Number of apps, open or not. */
   readonly appsKnown: () => number;
   readonly sync?: WatchedSync;
-  readonly links?: () => FiguresByApp;
+  readonly links?: () => StatsByApp;
 }
 
-export interface WatchedFigures extends SyncFigures {
+export interface WatchedStats extends SyncStats {
   /** Each peer counts once, however many connections it has. */
   readonly peers: number;
 }
@@ -37,7 +37,7 @@ export interface WatchedFigures extends SyncFigures {
 /** Sync statistics that can be read at any time. */
 export interface WatchedSync {
   /** Undefined for an app that no peer has used since it was opened. */
-  figuresOf(appId: string): WatchedFigures | undefined;
+  statsOf(appId: string): WatchedStats | undefined;
   /** Connected peers, including those without a session yet. */
   readonly connectionCount: number;
   readonly channels: { readonly sent: TrafficCount; readonly received: TrafficCount };
@@ -80,7 +80,7 @@ export class Metrics {
   readonly #sync: SyncMetrics;
   readonly #remote: RemoteMetrics;
   readonly #process: ProcessMetrics;
-  readonly #links: () => FiguresByApp;
+  readonly #links: () => StatsByApp;
   #scraping: Promise<string> | undefined;
 
   constructor(options: MetricsOptions) {
@@ -266,7 +266,7 @@ class AppMetrics {
   readonly #commitDurations: Histogram;
   readonly #commitTransactions: Counter;
   readonly #statements: Counter;
-  readonly #figures: ReturnType<typeof appGauges>;
+  readonly #stats: ReturnType<typeof appGauges>;
   readonly #countKnown: () => number;
   readonly #known: Gauge;
   readonly #open: Gauge;
@@ -287,7 +287,7 @@ class AppMetrics {
     });
     this.#commitTransactions = count("commit_transactions_total", "Transactions made durable.");
     this.#statements = count("statements_total", "Statements that ended.", "outcome");
-    this.#figures = appGauges(registry);
+    this.#stats = appGauges(registry);
   }
 
   watch(app: WatchedApp): () => void {
@@ -324,7 +324,7 @@ class AppMetrics {
   collect(): void {
     this.#known.set(this.#countKnown());
     this.#open.set(this.#watches.size);
-    for (const each of [this.#statements, ...Object.values(this.#figures)]) each.reset();
+    for (const each of [this.#statements, ...Object.values(this.#stats)]) each.reset();
     for (const { app } of this.#watches.values()) {
       this.#collectStatements(app);
       // A store that is closed or broken has no statistics; the others still do.
@@ -335,29 +335,29 @@ class AppMetrics {
 
   #collectStatements({ id, statements }: WatchedApp): void {
     const { active, completed, failed } = statements.requests.totals;
-    this.#figures.statementsActive.set({ app: id }, active);
+    this.#stats.statementsActive.set({ app: id }, active);
     this.#statements.inc({ app: id, outcome: "completed" }, completed);
     this.#statements.inc({ app: id, outcome: "failed" }, failed);
   }
 
   #collectStore({ id, storeFolder: { store } }: WatchedApp): void {
     const app = { app: id };
-    const figures = this.#figures;
+    const stats = this.#stats;
     store.read((view) => {
       const { head } = view;
-      figures.queueLength.set(app, store.figures().queueLength);
-      figures.transactionId.set(app, head.txnId);
-      figures.attachments.set(app, head.attachments ?? 0);
-      figures.logTransactions.set(app, head.logCount);
-      figures.logBytes.set(app, head.logBytes);
+      stats.queueLength.set(app, store.stats().queueLength);
+      stats.transactionId.set(app, head.txnId);
+      stats.attachments.set(app, head.attachments ?? 0);
+      stats.logTransactions.set(app, head.logCount);
+      stats.logBytes.set(app, head.logBytes);
       if (head.collections > COLLECTIONS_COUNTED_MAX) return;
-      figures.documents.set(app, 0);
-      for (const name of view.collections()) figures.documents.inc(app, view.count(name));
+      stats.documents.set(app, 0);
+      for (const name of view.collections()) stats.documents.inc(app, view.count(name));
     });
   }
 
   #collectFile({ id, storeFolder }: WatchedApp): void {
-    this.#figures.fileBytes.set({ app: id }, statSync(join(storeFolder.folder, DATA_FILE)).size);
+    this.#stats.fileBytes.set({ app: id }, statSync(join(storeFolder.folder, DATA_FILE)).size);
   }
 
   /** Starts at zero, so that the first commit counts as an increase. */
@@ -400,7 +400,7 @@ class SyncMetrics {
   readonly #sentBytes: Counter;
   readonly #receivedBytes: Counter;
   readonly #uploads: Counter;
-  readonly #figures: ReturnType<typeof syncGauges>;
+  readonly #stats: ReturnType<typeof syncGauges>;
 
   constructor(registry: Registry, sync: WatchedSync | undefined) {
     this.#sync = sync;
@@ -414,7 +414,7 @@ class SyncMetrics {
     this.#sentBytes = count("bytes_sent", "Bytes of messages to peers.");
     this.#receivedBytes = count("bytes_received", "Bytes of messages of peers.");
     this.#uploads = count("uploads", "Uploads that have an outcome.", "app", "outcome");
-    this.#figures = syncGauges(registry);
+    this.#stats = syncGauges(registry);
   }
 
   refused(reason: string): void {
@@ -429,21 +429,21 @@ class SyncMetrics {
     setTotals(this.#receivedFrames, channels.received.frames);
     setTotal(this.#sentBytes, channels.sent.bytes);
     setTotal(this.#receivedBytes, channels.received.bytes);
-    for (const each of [this.#uploads, ...Object.values(this.#figures)]) each.reset();
-    for (const app of appIds) this.#collectApp(app, this.#sync.figuresOf(app));
+    for (const each of [this.#uploads, ...Object.values(this.#stats)]) each.reset();
+    for (const app of appIds) this.#collectApp(app, this.#sync.statsOf(app));
   }
 
-  #collectApp(app: string, figures: WatchedFigures | undefined): void {
-    if (figures === undefined) return;
-    const { sessions, subscriptions, groups, bytesQueued, behind, lagMs, uploads } = figures;
-    this.#figures.sessions.set({ app }, sessions);
-    this.#figures.peers.set({ app }, figures.peers);
-    this.#figures.watchers.set({ app }, figures.watchers);
-    this.#figures.subscriptions.set({ app }, subscriptions);
-    this.#figures.groups.set({ app }, groups);
-    this.#figures.queuedBytes.set({ app }, bytesQueued);
-    this.#figures.behind.set({ app }, behind);
-    this.#figures.lag.set({ app }, lagMs / 1_000);
+  #collectApp(app: string, stats: WatchedStats | undefined): void {
+    if (stats === undefined) return;
+    const { sessions, subscriptions, groups, bytesQueued, behind, lagMs, uploads } = stats;
+    this.#stats.sessions.set({ app }, sessions);
+    this.#stats.peers.set({ app }, stats.peers);
+    this.#stats.watchers.set({ app }, stats.watchers);
+    this.#stats.subscriptions.set({ app }, subscriptions);
+    this.#stats.groups.set({ app }, groups);
+    this.#stats.queuedBytes.set({ app }, bytesQueued);
+    this.#stats.behind.set({ app }, behind);
+    this.#stats.lag.set({ app }, lagMs / 1_000);
     for (const [outcome, count] of Object.entries(uploads)) {
       this.#uploads.inc({ app, outcome }, count);
     }
@@ -494,7 +494,7 @@ class RemoteMetrics {
 
 /** Metrics of the process, under the names that dashboards for Node expect. */
 class ProcessMetrics {
-  readonly #figures: ProcessFigures;
+  readonly #stats: ProcessStats;
   readonly #cpu: Counter;
   readonly #cpuUser: Counter;
   readonly #cpuSystem: Counter;
@@ -532,11 +532,11 @@ class ProcessMetrics {
       labelNames: ["kind"],
       buckets: PAUSES_S,
     });
-    this.#figures = new ProcessFigures((kind, seconds) => pauses.observe({ kind }, seconds));
+    this.#stats = new ProcessStats((kind, seconds) => pauses.observe({ kind }, seconds));
   }
 
   collect(): void {
-    const reading = this.#figures.read();
+    const reading = this.#stats.read();
     const { cpuUserSeconds, cpuSystemSeconds, openFiles, loopLag } = reading;
     setTotal(this.#cpu, cpuUserSeconds + cpuSystemSeconds);
     setTotal(this.#cpuUser, cpuUserSeconds);
@@ -554,7 +554,7 @@ class ProcessMetrics {
   }
 
   close(): void {
-    this.#figures.close();
+    this.#stats.close();
   }
 }
 

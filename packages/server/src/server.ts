@@ -143,7 +143,7 @@ export class RunningServer {
         (this.#http?.requestCount ?? 0) + (this.#management?.requestCount ?? 0),
       appsKnown: () => this.#opened?.registry.apps.count ?? 0,
       sync: this.#sync,
-      links: () => this.#links.figures(),
+      links: () => this.#links.stats(),
     });
   }
 

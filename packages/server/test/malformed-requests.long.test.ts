@@ -193,7 +193,7 @@ test("[H4] [H6] [H8] [H12] a server answers twenty thousand malformed requests w
   const watcher = await RawConnection.open(served.url);
   const look = async (): Promise<ReadonlyMap<string, number>> =>
     (await figuresOf(served, watcher)).samples;
-  const before = { state: await stateOf(served), figures: await look(), files: filesOf(dataDir) };
+  const before = { state: await stateOf(served), stats: await look(), files: filesOf(dataDir) };
 
   const memory = new MemoryWatch(look);
   const counts = new Map<string, number>();
@@ -212,10 +212,10 @@ test("[H4] [H6] [H8] [H12] a server answers twenty thousand malformed requests w
   expect(resident, "growth of the process").toBeLessThan(GROWTH_MAX);
   await vi.waitFor(
     async () => {
-      const figures = await look();
+      const stats = await look();
       for (const name of ["process_open_fds", "bigpeer_http_requests_in_flight"]) {
-        const most = before.figures.get(name) ?? Number.NaN;
-        expect(figures.get(name), name).toBeLessThanOrEqual(most);
+        const most = before.stats.get(name) ?? Number.NaN;
+        expect(stats.get(name), name).toBeLessThanOrEqual(most);
       }
     },
     { timeout: 40_000, interval: 100 },

@@ -24,8 +24,8 @@ import {
   CLOSED,
   type Greeting,
   type LinkAction,
+  type LinkConfig,
   type LinkedState,
-  type LinkFacts,
   type LinkMoment,
   type LinkSessionEvent,
   type LinkState,
@@ -63,7 +63,7 @@ const HISTORY = /^[0-9A-Za-z]{1,64}$/;
 
 /** State of a link whose connection was just made. `hasGreeted`: its `link` is already sent. */
 export function newLink(
-  facts: LinkFacts,
+  facts: LinkConfig,
   wanted: readonly WantedQuery[],
   now: LinkMoment,
   hasGreeted = false,
@@ -172,7 +172,7 @@ function greetingStep(state: Greeting, event: LinkSessionEvent, now: LinkMoment)
 const DIALING = "the dialing Big Peer";
 const ACCEPTING = "the accepting Big Peer";
 
-function greeting({ app, nonce }: LinkFacts): LinkAction {
+function greeting({ app, nonce }: LinkConfig): LinkAction {
   return send({ t: "link", version: SYNC_VERSION, app, nonce });
 }
 

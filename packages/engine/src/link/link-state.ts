@@ -53,7 +53,7 @@ export const LINK_LIMITS: LinkLimits = {
   subscriptionBytes: 8 * 1024 * 1024,
 };
 
-export interface LinkFacts {
+export interface LinkConfig {
   readonly side: LinkSide;
   readonly app: string;
   /** History of the own store. */
@@ -71,7 +71,7 @@ export interface WantedQuery extends LinkQuery {
 }
 
 interface Begun {
-  readonly facts: LinkFacts;
+  readonly facts: LinkConfig;
   readonly sinceMs: number;
   readonly wanted: readonly WantedQuery[];
 }
@@ -98,7 +98,7 @@ export interface Meeting extends Begun {
 
 export interface LinkedState {
   readonly phase: "linked";
-  readonly facts: LinkFacts;
+  readonly facts: LinkConfig;
   /** The history of the other store. */
   readonly partner: string;
   readonly heardMs: number;

@@ -26,15 +26,15 @@ import { FollowedQuery } from "./followed-query.ts";
 import {
   type Arrival,
   type BatchResult,
+  type InboundBatch,
   mergeBatch,
   mergeOf,
   newestArrival,
-  type InboundBatch,
   type Reached,
 } from "./link-batch.ts";
+import { LinkOrder } from "./link-order.ts";
 import { type LinkQuery, queryKey } from "./link-query.ts";
 import { LinkSweep } from "./link-sweep.ts";
-import { LinkOrder } from "./link-order.ts";
 import { ReceiveQueue, withoutQueries } from "./receive-queue.ts";
 
 export interface LinkTargetOptions {
@@ -84,7 +84,7 @@ export type TargetEvent =
   /** The store failed: nothing more is merged. */
   | { readonly kind: "failed"; readonly error: unknown };
 
-export interface TargetFigures {
+export interface TargetStats {
   /** Documents that arrived, those that changed nothing, and those that were set aside. */
   readonly documents: number;
   readonly unchanged: number;
@@ -107,7 +107,7 @@ export class LinkTarget {
   readonly #onEvent: (event: TargetEvent) => void;
   readonly #queries = new Map<number, FollowedQuery>();
   readonly #byFilter = new Map<string, FollowedQuery[]>();
-  readonly #figures = { documents: 0, unchanged: 0, stale: 0, transactions: 0 };
+  readonly #stats = { documents: 0, unchanged: 0, stale: 0, transactions: 0 };
   /** Documents of a transaction whose end has not arrived yet. */
   #open: Arrival[] = [];
   #openBytes = 0;
@@ -138,8 +138,8 @@ export class LinkTarget {
     return this.#queries.get(id);
   }
 
-  get figures(): TargetFigures {
-    return { ...this.#figures };
+  get stats(): TargetStats {
+    return { ...this.#stats };
   }
 
   /** Whether the link should stop reading for now. */
@@ -393,11 +393,11 @@ export class LinkTarget {
 
   #merged(batch: readonly InboundBatch[], result: BatchResult): void {
     const { documents, unchanged, stale, cursors, changed } = result;
-    const figures = this.#figures;
-    figures.documents += documents;
-    figures.unchanged += unchanged;
-    figures.stale += stale;
-    if (changed.length > 0 || cursors.length > 0) figures.transactions++;
+    const stats = this.#stats;
+    stats.documents += documents;
+    stats.unchanged += unchanged;
+    stats.stale += stale;
+    if (changed.length > 0 || cursors.length > 0) stats.transactions++;
     this.#line.merged(batch);
     for (const { arrivals, reached } of batch) {
       for (const { queries, isPiece, merges } of arrivals) {

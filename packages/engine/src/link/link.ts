@@ -271,7 +271,7 @@ export class Link implements StreamSession {
 
   status(): LinkStatus {
     this.#noteLag();
-    const figures = this.#target?.figures;
+    const stats = this.#target?.stats;
     const lag = lagOf(this.#state, this.#target);
     const nowMs = this.#options.platform.elapsed();
     return {
@@ -280,11 +280,11 @@ export class Link implements StreamSession {
       ...(this.#fault && { lastError: this.#fault }),
       ...(this.#heardMs !== undefined && { heardMs: this.#heardMs }),
       pulled: {
-        documents: figures?.documents ?? 0,
+        documents: stats?.documents ?? 0,
         bytes: this.#pulledBytes,
-        transactions: figures?.transactions ?? 0,
-        unchanged: figures?.unchanged ?? 0,
-        stale: figures?.stale ?? 0,
+        transactions: stats?.transactions ?? 0,
+        unchanged: stats?.unchanged ?? 0,
+        stale: stats?.stale ?? 0,
       },
       served: { ...this.#served },
       ...(this.#servedUpTo !== undefined && { servedUpTo: this.#servedUpTo }),

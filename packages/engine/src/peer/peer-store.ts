@@ -38,8 +38,8 @@ import type { Transaction } from "../store/transaction.ts";
 import { Confirmation } from "./confirmation.ts";
 import { Layers } from "./layers.ts";
 import { forgetKept, forgetRefused, type RefusedUpload, refusedUploads } from "./outcome.ts";
-import { refusedRows, type SyncSession, syncInfoRow } from "./peer-facts.ts";
 import type { AppliedBatch, ConfirmedBatch, PeerLayers } from "./peer-layers.ts";
+import { refusedRows, type SyncSession, syncInfoRow } from "./peer-rows.ts";
 import { notePending } from "./pending.ts";
 import {
   forkChain,

@@ -80,7 +80,7 @@ import { type Begin, type PlayStatement, StatementTransaction } from "./statemen
 import { type ActiveRequest, Requests } from "./system/requests.ts";
 import { Settings } from "./system/settings.ts";
 import { loadSettings } from "./system/stored-settings.ts";
-import type { SystemFacts, SystemRow } from "./system/system-collections.ts";
+import type { SystemData, SystemRow } from "./system/system-collections.ts";
 
 export interface StatementLimits {
   readonly timeMs: number;
@@ -97,7 +97,7 @@ export interface StatementRunnerOptions {
   readonly memory?: MemoryPool;
   /** The time slicer of all statements of the process; default is one of its own. */
   readonly turns?: TimeSlicer;
-  readonly facts?: SystemFacts;
+  readonly facts?: SystemData;
   /** Default settings by name, unless a statement changes them. */
   readonly settings?: ValueObject;
   /** Called for each request that took longer than DQL_SLOW_REQUEST_WARN_SECONDS. */
@@ -116,7 +116,7 @@ export class StatementRunner {
   readonly #platform: Platform;
   readonly #appId: string;
   readonly #limits: StatementLimits;
-  readonly #facts: SystemFacts;
+  readonly #facts: SystemData;
   readonly #texts: PreparedTexts;
   readonly #memory: MemoryPool | undefined;
   readonly #elapsed: () => number;

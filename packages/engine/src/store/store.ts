@@ -82,7 +82,7 @@ export interface StoreOptions {
 const DEFAULT_CLOCK: ClockLimits = { driftMsMax: DRIFT_MS_MAX, restMsMax: REST_MS_MAX };
 
 /** Current load of a store. */
-export interface StoreFigures {
+export interface StoreStats {
   /** Unanswered requests: evaluated and not durable, or not evaluated. */
   readonly queueLength: number;
   /** Callers that wait until a transaction is durable. */
@@ -303,7 +303,7 @@ export class Store {
     return this.#known.progress.whenReached(Number(txnId));
   }
 
-  figures(): StoreFigures {
+  stats(): StoreStats {
     return { queueLength: this.#queue.length, waiterCount: this.#known.progress.waiterCount };
   }
 

@@ -55,7 +55,7 @@ export interface RunningRemote {
   cancel(): void;
 }
 
-export interface RemoteRunFigures {
+export interface RemoteRunStats {
   /** Peers of all runs; each is counted below when its run is over. */
   readonly asked: number;
   readonly answered: number;
@@ -122,7 +122,7 @@ export class RemoteRuns {
     this.#host = host;
   }
 
-  figures(): RemoteRunFigures {
+  stats(): RemoteRunStats {
     return { ...this.#counts };
   }
 

@@ -27,7 +27,7 @@ import {
   CLOSED,
   type GreetingSession,
   type OpenSession,
-  type SessionFacts,
+  type SessionConfig,
   type SessionState,
 } from "./session-state.ts";
 import {
@@ -63,7 +63,7 @@ const NOTHING: readonly SessionAction[] = [];
 const NO_RUNS: OpenSession["runs"] = new Map();
 
 /** State of a session whose connection was just made. */
-export function newSession(facts: SessionFacts, now: Moment): GreetingSession {
+export function newSession(facts: SessionConfig, now: Moment): GreetingSession {
   return { phase: "greeting", facts, sinceMs: now.elapsedMs };
 }
 

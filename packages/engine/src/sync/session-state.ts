@@ -6,7 +6,7 @@ import type { Hello, Site, StreamMode, ValueObject } from "@bigpeer/protocol";
 import type { Grant } from "./session-event.ts";
 
 /** Configuration that all sessions of a server share. */
-export interface SessionFacts {
+export interface SessionConfig {
   readonly history: string;
   readonly app: string;
   readonly limits: SessionLimits;
@@ -35,13 +35,13 @@ export interface SessionLimits {
 
 export interface GreetingSession {
   readonly phase: "greeting";
-  readonly facts: SessionFacts;
+  readonly facts: SessionConfig;
   readonly sinceMs: number;
 }
 
 export interface AdmittingSession {
   readonly phase: "admitting";
-  readonly facts: SessionFacts;
+  readonly facts: SessionConfig;
   readonly sinceMs: number;
   readonly hello: Hello;
   /** Permissions that changed while the credential was being checked. */
@@ -50,7 +50,7 @@ export interface AdmittingSession {
 
 export interface OpenSession {
   readonly phase: "open";
-  readonly facts: SessionFacts;
+  readonly facts: SessionConfig;
   /** Without the token: a later check uses a new one. */
   readonly hello: Hello;
   readonly expiresMs: number | undefined;

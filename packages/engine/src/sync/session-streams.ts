@@ -106,7 +106,7 @@ export interface SessionStreams {
 }
 
 /** Statistics of all streams: current counts and totals. */
-export interface StreamFigures {
+export interface StreamStats {
   /** Effective filters with streams. */
   readonly groups: number;
   readonly streams: number;

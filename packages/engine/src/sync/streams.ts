@@ -32,11 +32,11 @@ import { Downloads } from "./downloads.ts";
 import { Filters, type PreparedStream } from "./filter.ts";
 import { type Group, Groups } from "./group.ts";
 import { readRound } from "./round.ts";
-import type { SessionStreams, StreamFigures, StreamSession } from "./session-streams.ts";
+import type { SessionStreams, StreamSession, StreamStats } from "./session-streams.ts";
 import { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import { STREAM_LIMITS, type StreamLimits } from "./stream-limits.ts";
-import { type StreamingSessionHost, StreamingSession } from "./streaming-session.ts";
+import { StreamingSession, type StreamingSessionHost } from "./streaming-session.ts";
 import { isTransient } from "./transient-error.ts";
 
 export interface StreamsOptions {
@@ -143,7 +143,7 @@ export class Streams {
     this.#downloads.wake();
   }
 
-  figures(): StreamFigures {
+  stats(): StreamStats {
     const { groups, made, sent } = this.#host;
     const counts = { streams: 0, filling: 0, behind: 0 };
     for (const group of groups.all()) {

@@ -26,6 +26,7 @@ import type { ExplainSyncRequest } from "../query/system/system-collections.ts";
 import type { Store } from "../store/store.ts";
 import { Connection } from "./connection.ts";
 import type { ConnectionHost, HostedConnection, ServerConnection } from "./connection-host.ts";
+import { DecodeQueue } from "./decode-queue.ts";
 import type { PeerReport } from "./peer-report.ts";
 import {
   PRESENCE_LIMITS,
@@ -34,17 +35,16 @@ import {
   type PresenceLimits,
   type PresentSession,
 } from "./presence-board.ts";
-import { DecodeQueue } from "./decode-queue.ts";
 import { RefusedUploads } from "./refused-uploads.ts";
 import {
   type RemoteRun,
-  type RemoteRunFigures,
+  type RemoteRunStats,
   RemoteRuns,
   type RunningRemote,
 } from "./remote-runs.ts";
 import type { Admission, Moment } from "./session-event.ts";
-import type { SessionFacts, SessionLimits } from "./session-state.ts";
-import type { StreamFigures } from "./session-streams.ts";
+import type { SessionConfig, SessionLimits } from "./session-state.ts";
+import type { StreamStats } from "./session-streams.ts";
 import { STREAM_LIMITS, type StreamLimits } from "./stream-limits.ts";
 import { Streams } from "./streams.ts";
 import { type ExplainedSession, explainSync } from "./sync-explanation.ts";
@@ -73,7 +73,7 @@ export interface SyncServerOptions {
 
 export interface SyncLimits extends SessionLimits, StreamLimits, PresenceLimits {}
 
-export interface SyncFigures extends StreamFigures {
+export interface SyncStats extends StreamStats {
   /** Sessions that have been welcomed. */
   readonly sessions: number;
   readonly connections: number;
@@ -84,7 +84,7 @@ export interface SyncFigures extends StreamFigures {
   readonly uploads: { readonly [K in OutcomeKind]: number };
   /** Sessions that watch presence. */
   readonly watchers: number;
-  readonly remoteRuns: RemoteRunFigures;
+  readonly remoteRuns: RemoteRunStats;
 }
 
 /** A change of a peer, for the host. */
@@ -132,7 +132,7 @@ export class SyncServer implements ConnectionHost {
   #lastSession = 0;
   #isClosed = false;
   readonly streams: Streams;
-  readonly facts: SessionFacts;
+  readonly facts: SessionConfig;
   readonly uploadBudget: UploadBudget;
   readonly allowance: UploadAllowance;
   readonly decodeQueue: DecodeQueue;
@@ -247,18 +247,18 @@ export class SyncServer implements ConnectionHost {
     };
   }
 
-  figures(): SyncFigures {
+  stats(): SyncStats {
     let subscriptions = 0;
     for (const { subscriptionCount } of this.#sessions.values()) subscriptions += subscriptionCount;
     return {
-      ...this.streams.figures(),
+      ...this.streams.stats(),
       connections: this.#connections.size,
       sessions: this.#sessions.size,
       subscriptions,
       refusals: this.#refusals,
       uploads: { ...this.#uploads },
       watchers: this.presence.watcherCount,
-      remoteRuns: this.#runs.figures(),
+      remoteRuns: this.#runs.stats(),
     };
   }
 

@@ -234,7 +234,7 @@ describe("configuration", () => {
     await a.put("boats", { _id: "3", n: 1 });
     await settled([a, b], [wire]);
     expect(Object.keys(shown(b, "boats"))).toEqual(["1", "2"]);
-    expect(a.streams.figures().streams).toBe(0);
+    expect(a.streams.stats().streams).toBe(0);
     wire.dial.link.configure({ cars: ["true"] });
     await settled([a, b], [wire]);
     expect(states(b)).toEqual(states(a));

@@ -84,7 +84,7 @@ test("[S51] [S54] a query that ends before it was asked what became of its docum
   await go();
   disk.releaseSyncs();
   await turns(20);
-  expect(target.figures.documents).toBe(1);
+  expect(target.stats.documents).toBe(1);
   expect(target.follow(2, QUERY)).toBe(undefined);
 });
 

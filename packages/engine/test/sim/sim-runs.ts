@@ -167,7 +167,7 @@ export class SimRuns {
       if (device.activeCount === 0) continue;
       this.#fail("[S46] nothing of a run is left on a peer", `${name}: ${device.activeCount}`);
     }
-    const { asked, answered, failed } = server.sync?.figures().remoteRuns ?? NO_FIGURES;
+    const { asked, answered, failed } = server.sync?.stats().remoteRuns ?? NO_FIGURES;
     if (asked === answered + failed) return;
     this.#fail("every peer that was asked is counted", `${asked}, ${answered} and ${failed}`);
   }

@@ -201,14 +201,14 @@ test("the length of the queue counts all who are not answered yet", async () => 
   const { store, disk } = await openStore();
   disk.holdSyncs();
   const flushing = [put(store, "a"), put(store, "b")];
-  expect(store.figures().queueLength).toBe(2);
+  expect(store.stats().queueLength).toBe(2);
   for (let i = 0; i < 10; i++) await Promise.resolve();
   const waiting = put(store, "c");
-  expect(store.figures().queueLength).toBe(3);
+  expect(store.stats().queueLength).toBe(3);
   disk.syncNext();
   await Promise.all(flushing);
-  expect(store.figures().queueLength).toBe(1);
+  expect(store.stats().queueLength).toBe(1);
   disk.releaseSyncs();
   await waiting;
-  expect(store.figures().queueLength).toBe(0);
+  expect(store.stats().queueLength).toBe(0);
 });

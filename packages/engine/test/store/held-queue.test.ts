@@ -89,7 +89,7 @@ test("[K34] a long request goes on in slices, and later writes wait for it in th
     })
     .then(({ result }) => result)
     .then((n) => ended.push(`short ${n}`));
-  expect(open.store.figures().queueLength).toBe(2);
+  expect(open.store.stats().queueLength).toBe(2);
   await Promise.all([first, second]);
   expect(ended).toEqual(["long 1", "short 2"]);
   expect(open.work.takeLongest()).toBeLessThanOrEqual(PIECE_MAX);

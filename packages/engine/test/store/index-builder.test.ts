@@ -306,7 +306,7 @@ async function openRefusing(): Promise<{
   await fill(store, 5_000);
   await run(store, create("ix", 10));
   storage.isRefusing = (writes) => [...writes.keys()].some((key) => key.startsWith(entryPrefix(1)));
-  await until(() => storage.refused > 0 && store.figures().queueLength === 0);
+  await until(() => storage.refused > 0 && store.stats().queueLength === 0);
   return { store, storage, memory, clock };
 }
 

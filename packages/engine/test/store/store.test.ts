@@ -278,14 +278,14 @@ test("[K24] a commit that failed moves the store's txnId nowhere", async () => {
 test("a wait ends when the store is that far, when it is cancelled, and when the store closes", async () => {
   const { store } = await openStore();
   const [first, second, third] = [1, 2, 2n ** 63n].map((txnId) => store.whenReached(txnId));
-  expect(store.figures()).toEqual({ queueLength: 0, waiterCount: 3 });
+  expect(store.stats()).toEqual({ queueLength: 0, waiterCount: 3 });
   await store.transact((transaction) => transaction.apply([insert("a", {})]));
   expect(await first?.promise).toBe(true);
   second?.cancel();
   expect(await second?.promise).toBe(false);
   const [, closed] = await Promise.allSettled([store.close(), third?.promise]);
   expect(closed).toMatchObject({ status: "rejected", reason: { code: "store.closed" } });
-  expect(store.figures()).toEqual({ queueLength: 0, waiterCount: 0 });
+  expect(store.stats()).toEqual({ queueLength: 0, waiterCount: 0 });
 });
 
 test("a store that closes finishes what it accepted before it ends a wait for it", async () => {

@@ -25,7 +25,7 @@ export const BY_NATURE = {
   unseen:
     "Indexes of a collection are told of once he sees a document of it; the other has them then.",
   tombstone: "INITIAL does not bring back what was deleted; the other store has never held it.",
-  figures: "Figures of the store as a whole, and texts of others, are nothing to him.",
+  stats: "Figures of the store as a whole, and texts of others, are nothing to him.",
 } as const;
 
 export type Nature = keyof typeof BY_NATURE;

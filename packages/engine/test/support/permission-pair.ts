@@ -28,9 +28,9 @@ import {
   noToken,
   type Prediction,
   RULED,
+  type SentRanges,
   settle,
   type Tally,
-  type SentRanges,
   told,
 } from "./permission-answer.ts";
 import { BatchModel } from "./permission-batch.ts";
@@ -361,7 +361,7 @@ export class PermissionPair {
     const isFigure = statement.includes("system:vitals") && !read.everything;
     const isText = statement.includes("system:shared_statements");
     if (isFigure || (isText && !(read.everything && write.everything))) {
-      this.#noteNature("figures");
+      this.#noteNature("stats");
       return { expected: { told: { ...rest, rows: [{ c1: 0 }] } } };
     }
     if (read.everything) return this.#expectOfWhole(request);

@@ -14,11 +14,11 @@ import {
 import type { UploadAnswer } from "../../src/store/upload.ts";
 import { newSession, type ServerStep, serverStep } from "../../src/sync/server-session.ts";
 import type { Grant, Moment, SessionAction, SessionEvent } from "../../src/sync/session-event.ts";
-import type { FollowedStream, SessionFacts, SessionState } from "../../src/sync/session-state.ts";
+import type { FollowedStream, SessionConfig, SessionState } from "../../src/sync/session-state.ts";
 
 export const NOW: Moment = { wallMs: 1_000_000, elapsedMs: 5000 };
 
-const FACTS: SessionFacts = {
+const FACTS: SessionConfig = {
   history: "h1",
   app: "app1",
   limits: {

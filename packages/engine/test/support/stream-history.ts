@@ -432,7 +432,7 @@ class History {
 
   #isSettled(): boolean {
     const { streams, store } = this.#opened;
-    const { live, streams: count } = streams.figures();
+    const { live, streams: count } = streams.stats();
     return (
       live === count &&
       this.#peers.every(({ receiver, wishes }) =>

@@ -49,7 +49,7 @@ test("[S64] one that is wrong after long reading ends its connection alone", asy
   expect(bye.code).toBe("malformed");
   expect(client.rest()).toEqual([]);
   expect([client.isClosed, other.isClosed, faults]).toEqual([true, false, []]);
-  expect(server.figures().sessions).toBe(1);
+  expect(server.stats().sessions).toBe(1);
 });
 
 test("[S64] a connection that is gone is not read to the end", async () => {
@@ -61,7 +61,7 @@ test("[S64] a connection that is gone is not read to the end", async () => {
   later.say(LONG, { t: "ping", now: 1 });
   await later.next("pong");
   await platform.pause();
-  expect([server.figures().sessions, faults]).toEqual([1, []]);
+  expect([server.stats().sessions, faults]).toEqual([1, []]);
 });
 
 test("[S64] messages that take long are read one at a time, also behind one that fails", async () => {

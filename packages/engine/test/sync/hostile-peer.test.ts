@@ -53,7 +53,7 @@ test("a session whose conditions take too long loses them, and the others hear o
   const slow = open();
   for (let i = 1; i <= 20; i++) slow.subscribe(new Subscription(SLOW, { a: NUMBERS, n: -i }));
   await turns();
-  expect(streams.figures().live).toBe(21);
+  expect(streams.stats().live).toBe(21);
   const looks = looksAt();
   await put("cars", { _id: "a", n: 1 });
   await turns(200);
@@ -103,7 +103,7 @@ test("a wish that cannot be judged ends its stream, and nobody else's", async ()
   mend();
   expect(one.receiver.failures.map(({ code }) => code)).toEqual(["query.timeout"]);
   expect(other.receiver.failures).toEqual([]);
-  expect(streams.figures().live).toBe(1);
+  expect(streams.stats().live).toBe(1);
 });
 
 test("[S14] names of fields count as well when a piece is cut", async () => {

@@ -189,7 +189,7 @@ describe("watching", () => {
         gone: [],
       },
     ]);
-    expect(server.figures().watchers).toBe(1);
+    expect(server.stats().watchers).toBe(1);
     tick();
     expect(told(b)).toEqual([]);
   });
@@ -249,7 +249,7 @@ describe("watching", () => {
     join("b");
     tick();
     expect(told(a)).toEqual([]);
-    expect(server.figures().watchers).toBe(0);
+    expect(server.stats().watchers).toBe(0);
     watching(a);
     tick();
     const view = new PresenceView().hear(a.rest());
@@ -457,7 +457,7 @@ test("[S41] what a thousand watchers are told is made once, and nothing is held 
   expect(frames.size).toBe(1);
   stays.end();
   for (const { end } of watchers) end();
-  const { sessions, connections, watchers: left } = server.figures();
+  const { sessions, connections, watchers: left } = server.stats();
   expect([sessions, connections, left]).toEqual([0, 0, 0]);
   expect(server.peers()).toEqual([]);
 });

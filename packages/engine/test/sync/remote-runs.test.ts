@@ -70,7 +70,7 @@ describe("asking", () => {
       ofC,
     ]);
     expect(answers.map(({ report }) => report?.description.key)).toEqual(["c", "a", "c"]);
-    expect(server.figures().remoteRuns).toEqual({ asked: 2, answered: 2, failed: 0 });
+    expect(server.stats().remoteRuns).toEqual({ asked: 2, answered: 2, failed: 0 });
   });
 
   test("[S44] the number of a run is never used again", async () => {
@@ -159,7 +159,7 @@ describe("failing", () => {
     const error = { code: "remote.refused", message: "the app allows none" };
     answer(a, [], { ...END, error });
     expect(bare(await running.done)).toEqual([{ session: 1, items: [], ...END, error }]);
-    expect(server.figures().remoteRuns).toEqual({ asked: 1, answered: 0, failed: 1 });
+    expect(server.stats().remoteRuns).toEqual({ asked: 1, answered: 0, failed: 1 });
   });
 
   test("[S46] a peer that is gone, or goes before its last piece, is not waited for", async () => {
@@ -210,7 +210,7 @@ describe("failing", () => {
     running.cancel();
     expect(b.isClosed).toBe(false);
     expect(cancelsOf(b)).toEqual([1]);
-    expect(server.figures().remoteRuns).toEqual({ asked: 2, answered: 1, failed: 1 });
+    expect(server.stats().remoteRuns).toEqual({ asked: 2, answered: 1, failed: 1 });
   });
 
   test("[S46] a caller that goes away cancels, also what was not asked yet", async () => {
@@ -302,6 +302,6 @@ describe("failing", () => {
       [1, undefined],
       [0, "query.too_large"],
     ]);
-    expect(server.figures().remoteRuns).toEqual({ asked: 4, answered: 2, failed: 2 });
+    expect(server.stats().remoteRuns).toEqual({ asked: 4, answered: 2, failed: 2 });
   });
 });

@@ -44,7 +44,7 @@ test("[S10] with thousands of groups of different equality filters a commit eval
   const subscriptions: Subscription[] = [];
   const count = sized(2_000, 10_000);
   for (let i = 0; i < count; i++) subscriptions.push(await followAs(opened, i));
-  const live = (): number => opened.streams.figures().live;
+  const live = (): number => opened.streams.stats().live;
   for (let before = -1; before < live(); await turns(200)) before = live();
   expect(live()).toBe(count);
   const evaluations = await callsOf(MatchIndex.prototype, "matches", async () => {
@@ -63,11 +63,11 @@ test("[S10] frames are encoded once for 1,000 members of a group", async () => {
   const subscriptions: Subscription[] = [];
   for (let i = 0; i < 1000; i++) subscriptions.push(await followAs(opened, 1));
   await turns(200);
-  const before = opened.streams.figures();
+  const before = opened.streams.stats();
   expect([before.groups, before.live]).toEqual([1, 1000]);
   await opened.put("cars", { _id: "a", owner: 1 });
   await turns();
-  const after = opened.streams.figures();
+  const after = opened.streams.stats();
   expect(after.framesEncoded - before.framesEncoded).toBe(1);
   expect(after.framesSent - before.framesSent).toBe(1000);
   expect(subscriptions.every(({ held }) => held.size === 1)).toBe(true);

@@ -211,10 +211,10 @@ test("[S12] many that come back at once are told from one reading", async () => 
   for (let i = 0; i < 20; i++) followed.push(await follow(RED));
   for (const { receiver } of followed) receiver.disconnect();
   await put("cars", car("b", "red"));
-  const { framesEncoded } = streams.figures();
+  const { framesEncoded } = streams.stats();
   for (const { receiver, subscription } of followed) receiver.subscribe(subscription);
   await turns();
-  expect(streams.figures().framesEncoded - framesEncoded).toBe(1);
+  expect(streams.stats().framesEncoded - framesEncoded).toBe(1);
   for (const { subscription } of followed) {
     expect(Object.keys(subscription.fields)).toEqual(["a", "b"]);
   }
@@ -419,7 +419,7 @@ test("[S21] a stream that was ended gets nothing more", async () => {
   await put("cars", car("a", "red"));
   await turns();
   expect(receiver.messages.length).toBe(before);
-  const { groups, streams: count, live } = streams.figures();
+  const { groups, streams: count, live } = streams.stats();
   expect({ groups, count, live }).toEqual({ groups: 0, count: 0, live: 0 });
 });
 
@@ -434,7 +434,7 @@ test("[S22] a session that does not read falls behind, and goes on when its queu
     await turns(4);
   }
   expect(slow.receiver.queuedBytes).toBeLessThan(3000);
-  expect(streams.figures().behind).toBe(1);
+  expect(streams.stats().behind).toBe(1);
   expect(fast.subscription.held.size).toBe(20);
   slow.receiver.take();
   expect(slow.receiver.ofKind("behind")).toHaveLength(1);
@@ -511,7 +511,7 @@ test("[S9] a condition that cannot be evaluated ends the subscription with its r
   await put("cars", { _id: "a", n: 5_000_000 });
   await turns();
   expect(receiver.failures.map(({ code }) => code)).toEqual(["query.too_large"]);
-  expect(streams.figures().groups).toBe(0);
+  expect(streams.stats().groups).toBe(0);
 });
 
 test("a filter that is followed again in one session starts over, from a state both can go on from", async () => {
@@ -547,7 +547,7 @@ test("[S15] a state that was let go of while it was read is read again", async (
   expect(failures).toBeGreaterThan(2);
   expect(receiver.failures).toEqual([]);
   expect(Object.keys(subscription.fields)).toEqual(["a", "b"]);
-  expect(streams.figures().live).toBe(1);
+  expect(streams.stats().live).toBe(1);
 });
 
 test("a store that cannot be read ends the streams with the reason", async () => {
@@ -560,7 +560,7 @@ test("a store that cannot be read ends the streams with the reason", async () =>
   await turns();
   mend();
   expect(receiver.failures.map(({ code }) => code)).toEqual(["store.corrupt"]);
-  expect(streams.figures().streams).toBe(0);
+  expect(streams.stats().streams).toBe(0);
 });
 
 test("figures count groups, streams by what they do, frames and bytes", async () => {
@@ -576,7 +576,7 @@ test("figures count groups, streams by what they do, frames and bytes", async ()
   const filling = open();
   filling.isFast = false;
   filling.subscribe(new Subscription(RED));
-  const { groups, streams: count, live, filling: fills, behind, bytesQueued } = streams.figures();
+  const { groups, streams: count, live, filling: fills, behind, bytesQueued } = streams.stats();
   expect({ groups, count, live, fills, behind }).toEqual({
     groups: 2,
     count: 3,
@@ -585,12 +585,12 @@ test("figures count groups, streams by what they do, frames and bytes", async ()
     behind: 1,
   });
   expect(bytesQueued).toBe(slow.receiver.queuedBytes + filling.queuedBytes);
-  const { framesSent, framesEncoded, bytesSent, lagMs } = streams.figures();
+  const { framesSent, framesEncoded, bytesSent, lagMs } = streams.stats();
   expect(framesSent).toBeGreaterThan(framesEncoded);
   expect(bytesSent).toBeGreaterThan(3000);
   expect(lagMs).toBeGreaterThanOrEqual(0);
   streams.close();
-  expect(streams.figures().streams).toBe(0);
+  expect(streams.stats().streams).toBe(0);
 });
 
 test("a peer that wants more than it could ever need ends its stream", async () => {

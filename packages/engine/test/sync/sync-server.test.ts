@@ -200,7 +200,7 @@ describe("connection", () => {
     }
     await write(insert("a", {}));
     expect(entriesOf(await good.next("documents"))).toEqual([["put", "a"]]);
-    expect(server.figures()).toMatchObject({ connections: 1, sessions: 1 });
+    expect(server.stats()).toMatchObject({ connections: 1, sessions: 1 });
   });
 
   test("[S3] credentials that are none are sent away and counted", async () => {
@@ -211,7 +211,7 @@ describe("connection", () => {
       expect(await each.next("bye")).toMatchObject({ code: "unauthorized" });
       expect(each.isClosed).toBe(true);
     }
-    expect(server.figures()).toMatchObject({ connections: 0, sessions: 0, refusals: 2 });
+    expect(server.stats()).toMatchObject({ connections: 0, sessions: 0, refusals: 2 });
   });
 
   test.each([
@@ -253,7 +253,7 @@ describe("connection", () => {
       expect(await each.next("bye")).toMatchObject({ code: "closing" });
       expect(each.isClosed).toBe(true);
     }
-    expect(server.figures()).toMatchObject({ connections: 0, sessions: 0, groups: 0 });
+    expect(server.stats()).toMatchObject({ connections: 0, sessions: 0, groups: 0 });
   });
 
   test("[S67] a revoked key ends its sessions", async () => {
@@ -293,7 +293,7 @@ describe("connection", () => {
     expect(faults).toEqual([fault]);
     other.say({ t: "ping", now: 5 });
     expect((await other.next("pong")).ping).toBe(5);
-    expect(server.figures().connections).toBe(1);
+    expect(server.stats().connections).toBe(1);
   });
 
   test("a connection that is gone leaves nothing behind", async () => {
@@ -301,12 +301,12 @@ describe("connection", () => {
     const client = await session();
     client.say(subscribeTo(QUERY));
     await client.next("complete");
-    expect(server.figures()).toMatchObject({ connections: 1, subscriptions: 1, groups: 1 });
+    expect(server.stats()).toMatchObject({ connections: 1, subscriptions: 1, groups: 1 });
     client.connection.closed();
     client.connection.closed();
     client.say({ t: "ping", now: 1 });
     expect(client.rest()).toEqual([]);
-    expect(server.figures()).toMatchObject({ connections: 0, subscriptions: 0, groups: 0 });
+    expect(server.stats()).toMatchObject({ connections: 0, subscriptions: 0, groups: 0 });
   });
 });
 
@@ -376,7 +376,7 @@ describe("subscriptions", () => {
     client.connection.changeRights(admissionOf({ parts: ["true"] }));
     await client.next("rights");
     expect(await client.next("unsubscribed")).toMatchObject({ id: 1, code: "permission.denied" });
-    expect(server.figures()).toMatchObject({ sessions: 1, subscriptions: 0, groups: 0 });
+    expect(server.stats()).toMatchObject({ sessions: 1, subscriptions: 0, groups: 0 });
   });
 });
 
@@ -407,7 +407,7 @@ describe("uploads", () => {
     second.say(upload);
     const again = await second.next("committed");
     expect(again.outcomes).toEqual(told.outcomes);
-    expect(server.figures().uploads).toEqual({ applied: 2, refused: 0, stale: 0 });
+    expect(server.stats().uploads).toEqual({ applied: 2, refused: 0, stale: 0 });
   });
 
   test("[S26] [S27] what the session may not write is refused, and the next is taken", async () => {

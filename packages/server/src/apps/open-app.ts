@@ -6,18 +6,18 @@ import {
   type MemoryPool,
   StatementRunner,
   type Store,
-  type SystemFacts,
+  type SystemData,
   type Turns,
 } from "@bigpeer/engine";
 import { openStore, type StoreFolder, type StoreHost } from "@bigpeer/node";
 import { AttachmentFolder } from "../attachments/attachment-folder.ts";
 import type { OperatedApp } from "../data-api/operation.ts";
 import { appAttachmentsFolder, appStoreFolder } from "../data-folder.ts";
-import { type LinkRows, withLinks } from "../link/link-facts.ts";
+import { type LinkRows, withLinks } from "../link/link-rows.ts";
 import type { Log } from "../log.ts";
 import { slowStatementLine } from "../log-events.ts";
 import type { App, AppSettings } from "../registry/app.ts";
-import { type DeviceSource, deviceFacts } from "../sync/device-facts.ts";
+import { type DeviceSource, deviceRows } from "../sync/device-rows.ts";
 import { VERSION } from "../version.ts";
 
 /** What all apps of a server share. */
@@ -82,10 +82,10 @@ export class OpenApp implements OperatedApp {
     }
   }
 
-  #facts({ devices, links }: AppHost): SystemFacts {
+  #facts({ devices, links }: AppHost): SystemData {
     const facts = {
       info: () => [{ namespace: "core", key: "server_version", value: VERSION }],
-      ...(devices && deviceFacts(this, devices)),
+      ...(devices && deviceRows(this, devices)),
     };
     return links === undefined ? facts : withLinks(facts, this.id, links);
   }

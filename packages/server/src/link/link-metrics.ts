@@ -3,16 +3,16 @@
  * docs/operating.md has the table.
  */
 
-import type { LinkFigures } from "./replicator.ts";
+import type { LinkStats } from "./replicator.ts";
 
-export type FiguresByApp = Iterable<readonly [appId: string, figures: LinkFigures]>;
+export type StatsByApp = Iterable<readonly [appId: string, figures: LinkStats]>;
 
 interface Metric {
   readonly name: string;
   readonly type: "counter" | "gauge";
   readonly help: string;
   /** Samples of one app: labels beside it, and the value. */
-  readonly samples: (figures: LinkFigures) => Iterable<readonly [labels: string, value: number]>;
+  readonly samples: (stats: LinkStats) => Iterable<readonly [labels: string, value: number]>;
 }
 
 const METRICS: readonly Metric[] = [
@@ -67,8 +67,8 @@ const METRICS: readonly Metric[] = [
 ];
 
 /** All metrics, including those without samples. */
-export function linkMetricsText(figures: FiguresByApp): string {
-  const apps = [...figures];
+export function linkMetricsText(stats: StatsByApp): string {
+  const apps = [...stats];
   const lines: string[] = [];
   for (const { name: short, type, help, samples } of METRICS) {
     const name = `bigpeer_replication_${short}`;

@@ -55,7 +55,7 @@ export interface ReplicatorOptions {
 type LinkStreams = ConstructorParameters<typeof Link>[0]["streams"];
 
 /** Statistics of the links of an app, for metrics. */
-export interface LinkFigures extends LinkTotals {
+export interface LinkStats extends LinkTotals {
   readonly links: ReadonlyMap<LinkState, number>;
   /** The largest of all links. */
   readonly lagTransactions: number;
@@ -192,8 +192,8 @@ export class Replicator {
   }
 
   /** By app; callers that named no existing app count for the app "". */
-  *figures(): Iterable<[appId: string, figures: LinkFigures]> {
-    for (const [appId, app] of this.#apps) yield [appId, figuresOf(app)];
+  *stats(): Iterable<[appId: string, figures: LinkStats]> {
+    for (const [appId, app] of this.#apps) yield [appId, statsOf(app)];
     if (this.#strangers.size > 0) yield ["", { ...NO_FIGURES, errors: this.#strangers }];
   }
 
@@ -536,7 +536,7 @@ function levelOf({ code = "", isRecurring }: LinkEvent): LogLevel {
   return code === "stopped" || code === "closing" ? "info" : "warn";
 }
 
-const NO_FIGURES: LinkFigures = {
+const NO_FIGURES: LinkStats = {
   links: new Map(),
   lagTransactions: 0,
   lagSeconds: 0,
@@ -548,7 +548,7 @@ const NO_FIGURES: LinkFigures = {
   errors: new Map(),
 };
 
-function figuresOf(app: LinkedApp): LinkFigures {
+function statsOf(app: LinkedApp): LinkStats {
   const links = new Map<LinkState, number>();
   let lagTransactions = 0;
   let lagMs = 0;

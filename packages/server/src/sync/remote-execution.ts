@@ -35,9 +35,9 @@ import type { Log } from "../log.ts";
 import { cutStatement, remoteRunLine } from "../log-events.ts";
 import { LONG_WORK } from "../loop-share.ts";
 import { targetOfApp } from "../registry/apps.ts";
-import type { Author, AuditAction } from "../registry/audit-log.ts";
-import { reportsOf } from "./device-facts.ts";
-import { type RemoteAnswer, fittingAnswers } from "./fitting-answers.ts";
+import type { AuditAction, Author } from "../registry/audit-log.ts";
+import { reportsOf } from "./device-rows.ts";
+import { fittingAnswers, type RemoteAnswer } from "./fitting-answers.ts";
 
 export interface RemoteExecutionOptions {
   /** The sync server of an app; undefined if no peer has connected since it was opened. */

@@ -28,12 +28,12 @@ import {
 } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import { peerLine } from "../log-events.ts";
-import type { WatchedFigures } from "../metrics.ts";
+import type { WatchedStats } from "../metrics.ts";
 import { Newcomers } from "../newcomers.ts";
 import type { RegistryChange } from "../registry/registry.ts";
 import { Shares } from "../shares.ts";
-import type { ExplainSteps } from "./device-facts.ts";
 import { DeviceRecords, deviceRecord } from "./device-records.ts";
+import type { ExplainSteps } from "./device-rows.ts";
 import { type ConnectionHost, SyncConnection } from "./sync-connection.ts";
 import {
   type AdmittedPeer,
@@ -132,10 +132,10 @@ export class SyncServers implements ConnectionHost {
   }
 
   /** Statistics of the sync server of an app; undefined if it has none. */
-  figuresOf(appId: string): WatchedFigures | undefined {
+  statsOf(appId: string): WatchedStats | undefined {
     const server = this.#servers.get(appId);
     if (server === undefined) return undefined;
-    return { ...server.figures(), peers: Array.from(server.presence.sessions()).length };
+    return { ...server.stats(), peers: Array.from(server.presence.sessions()).length };
   }
 
   /** Whether a peer of this address may connect. Cuts waiting connections that must give way. */

@@ -307,11 +307,11 @@ test.runIf(isFullSize)("[R6] rows of megabytes come out whole, in both forms", a
 test("runs and peers are counted by how they ended", async () => {
   const served = await openDataApi();
   const peer = await connectPeer(served.server.url, served.quickstart.apiKey);
-  const figures = async (of: DataApi): Promise<ReadonlyMap<string, number>> =>
+  const stats = async (of: DataApi): Promise<ReadonlyMap<string, number>> =>
     readExposition(await (await fetch(`${of.server.url}/metrics`)).text()).samples;
   const app = `app="${served.quickstart.appId}"`;
   await vi.waitFor(async () => {
-    expect((await figures(served)).get(`bigpeer_sync_peers{${app}}`)).toBe(1);
+    expect((await stats(served)).get(`bigpeer_sync_peers{${app}}`)).toBe(1);
   });
   const statement = "SYNC CONTEXT ( PEERS ) SELECT * FROM cars";
   for (const error of [undefined, { code: "remote.refused", message: "no" }]) {
@@ -320,7 +320,7 @@ test("runs and peers are counted by how they ended", async () => {
     await answering;
   }
   await served.call("remote_execute", { statement: "SELECT * FROM cars" });
-  const samples = await figures(served);
+  const samples = await stats(served);
   const name = "bigpeer_remote_execute";
   expect(samples.get(`${name}_requests_total{result="done"}`)).toBe(2);
   expect(samples.get(`${name}_requests_total{result="refused"}`)).toBe(1);

@@ -182,7 +182,7 @@ test.runIf(isFullSize)(
     const crossed = async (): Promise<number> => {
       let count = 0;
       for (const each of ring) {
-        for (const [name, value] of (await each.figures()).samples) {
+        for (const [name, value] of (await each.stats()).samples) {
           if (name.startsWith("bigpeer_replication_documents_total")) count += value;
         }
       }
@@ -269,7 +269,7 @@ test("[S83] an app that is not on the other side is refused like a wrong secret"
     at: expect.any(String),
   });
   expect(await north.links()).toEqual([]);
-  const { samples } = await north.figures();
+  const { samples } = await north.stats();
   expect(samples.get('bigpeer_replication_errors_total{app="",code="unauthorized"}')).toBe(1);
 });
 
@@ -334,7 +334,7 @@ test("[M34] links are told of in the metrics and in system:data_sync_info", asyn
     `bigpeer_replication_${name}{app="${app}"${labels}}`;
   // The documents show before it is told that they are all.
   const samples = await vi.waitFor(async () => {
-    const found = (await south.figures()).samples;
+    const found = (await south.stats()).samples;
     expect(found.get(nameOf("lag_transactions", ""))).toBe(0);
     return found;
   });

@@ -162,7 +162,7 @@ export class LinkedServer {
     }, PATIENCE);
   }
 
-  async figures(): Promise<Exposition> {
+  async stats(): Promise<Exposition> {
     return readExposition(await (await fetch(`${this.server.url}/metrics`)).text());
   }
 }

@@ -27,7 +27,7 @@ export interface ServedSync extends Pick<QuickstartContent, "apiKey" | "appId"> 
   readonly pass: (ms: number) => void;
   /** Runs a statement over HTTP; throws unless it succeeds. */
   readonly execute: (statement: string, args?: object) => Promise<void>;
-  readonly figures: () => Promise<Exposition>;
+  readonly stats: () => Promise<Exposition>;
 }
 
 export interface ServeOptions {
@@ -75,6 +75,6 @@ export async function serveSync(
       });
       if (!response.ok) throw new Error(`${statement}: ${await response.text()}`);
     },
-    figures: async () => readExposition(await (await fetch(`${url}/metrics`)).text()),
+    stats: async () => readExposition(await (await fetch(`${url}/metrics`)).text()),
   };
 }

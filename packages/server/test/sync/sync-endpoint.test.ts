@@ -92,7 +92,7 @@ test("beyond the bound of connections the answer is 503, until one of them has g
   await SyncClient.dial(url);
   const { status, headers } = await refusedDial(url);
   expect([status, headers["retry-after"]]).toEqual([503, "10"]);
-  const { samples } = await served.figures();
+  const { samples } = await served.stats();
   expect(samples.get('bigpeer_sync_refused_total{reason="full"}')).toBe(1);
   expect(samples.get("bigpeer_sync_connections")).toBe(2);
   first.cut();
@@ -142,7 +142,7 @@ test("[S65] peers of one address without a credential are bounded, and silent on
   await (await SyncClient.greet(url, apiKey)).nextOf("welcome");
   await (await SyncClient.greet(url, apiKey)).nextOf("welcome");
   await silent[1]?.closed();
-  const { samples } = await served.figures();
+  const { samples } = await served.stats();
   expect(samples.get('bigpeer_sync_refused_total{reason="newcomers"}')).toBeGreaterThanOrEqual(3);
 });
 
@@ -241,7 +241,7 @@ test("[S3] wrong credentials get one sentence, and after many of them a time to 
     message: expect.stringContaining("too many"),
     after: expect.any(Number),
   });
-  const { samples } = await served.figures();
+  const { samples } = await served.stats();
   expect(samples.get('bigpeer_sync_refused_total{reason="unauthorized"}')).toBe(26);
   expect(samples.get("bigpeer_failed_credentials_total")).toBe(26);
 });

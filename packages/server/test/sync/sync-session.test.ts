@@ -142,7 +142,7 @@ test("[S28] an upload is answered, and seen by others", async () => {
     [SITE, 1, "applied"],
   ]);
   expect(await nextChange(reader)).toEqual(["put a"]);
-  const { samples } = await served.figures();
+  const { samples } = await served.stats();
   const app = `app="${served.appId}"`;
   expect(samples.get(`bigpeer_sync_uploads_total{${app},outcome="applied"}`)).toBe(1);
 });
@@ -310,7 +310,7 @@ test("the figures tell of sessions, subscriptions, groups, messages and bytes", 
   }
   await served.execute("INSERT INTO cars DOCUMENTS ({ '_id': 'b' })");
   for (const client of clients) await nextChange(client);
-  const { samples } = await served.figures();
+  const { samples } = await served.stats();
   const app = `{app="${served.appId}"}`;
   const figure = (name: string): number | undefined => samples.get(`bigpeer_sync_${name}`);
   expect(figure("connections")).toBe(3);
@@ -328,7 +328,7 @@ test("the figures tell of sessions, subscriptions, groups, messages and bytes", 
   expect(figure("bytes_sent_total")).toBeGreaterThan(0);
   for (const client of clients) client.cut();
   await vi.waitFor(async () => {
-    const later = await served.figures();
+    const later = await served.stats();
     expect(later.samples.get("bigpeer_sync_connections")).toBe(0);
     expect(later.samples.get(`bigpeer_sync_sessions${app}`)).toBe(0);
   });
@@ -379,7 +379,7 @@ test.runIf(isFullSize)(
       await served.execute("INSERT INTO cars DOCUMENTS (:car)", { car: { _id: `c${i}`, text } });
       expect(await nextChange(reader)).toEqual([`put c${i}`]);
     }
-    const { samples } = await served.figures();
+    const { samples } = await served.stats();
     const queued = samples.get(`bigpeer_sync_queued_bytes${app}`) ?? -1;
     expect(queued).toBeGreaterThan(1024 * 1024);
     expect(queued).toBeLessThan(5 * 1024 * 1024);

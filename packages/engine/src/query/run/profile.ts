@@ -10,7 +10,7 @@ import type { Execution } from "./execution.ts";
 import type { Pull, Sink, Stage } from "./rows.ts";
 
 /** Statistics of one operator. */
-interface Figures {
+interface OperatorStats {
   /** Rows emitted. */
   rows: number;
   /** Time including the operators that it sends rows to or pulls them from. */
@@ -22,7 +22,7 @@ interface Figures {
 export class Profile {
   readonly #elapsed: () => number;
   /** By the plan node of the operator. */
-  readonly #figures = new Map<object, Figures>();
+  readonly #stats = new Map<object, OperatorStats>();
   readonly #entries = new Map<number, number>();
 
   constructor(elapsed: () => number) {
@@ -31,9 +31,9 @@ export class Profile {
 
   /** Statistics of an operator; undefined when it did not run. */
   statsOf(node: object): ValueObject | undefined {
-    const figures = this.#figures.get(node);
-    if (figures === undefined) return undefined;
-    const { rows, ms, othersMs } = figures;
+    const stats = this.#stats.get(node);
+    if (stats === undefined) return undefined;
+    const { rows, ms, othersMs } = stats;
     return { rows, time: nanoseconds(Math.max(0, ms - othersMs)) };
   }
 
@@ -49,7 +49,7 @@ export class Profile {
 
   /** The same rows, counted. `left` is the operator that they are pulled from. */
   *pull(node: object, rows: Pull, left?: object): Pull {
-    const figures = this.#of(node);
+    const stats = this.#of(node);
     const others = left === undefined ? undefined : this.#of(left);
     const iterator = rows[Symbol.iterator]();
     try {
@@ -57,10 +57,10 @@ export class Profile {
         const start = this.#elapsed();
         const before = others?.ms ?? 0;
         const { done, value } = iterator.next();
-        figures.ms += this.#elapsed() - start;
-        figures.othersMs += (others?.ms ?? 0) - before;
+        stats.ms += this.#elapsed() - start;
+        stats.othersMs += (others?.ms ?? 0) - before;
         if (done === true) return;
-        if (value) figures.rows++;
+        if (value) stats.rows++;
         yield value;
       }
     } finally {
@@ -70,44 +70,44 @@ export class Profile {
 
   /** The same stage, counted. */
   stage(node: object, execution: Execution, next: Sink, stage: Stage): Sink {
-    const figures = this.#of(node);
+    const stats = this.#of(node);
     const behind = this.#timed(next, (ms) => {
-      figures.othersMs += ms;
+      stats.othersMs += ms;
     });
     const counted: Sink = {
       row: (frame) => {
         const goesOn = behind.row(frame);
         // Only now: a row that waits for a subquery is tried again.
-        figures.rows++;
+        stats.rows++;
         return goesOn;
       },
       end: () => behind.end(),
     };
     return this.#timed(stage(execution, counted), (ms) => {
-      figures.ms += ms;
+      stats.ms += ms;
     });
   }
 
   /** The last stage, counted; `items` is its result. */
   last(node: object, sink: Sink, items: readonly unknown[]): Sink {
-    const figures = this.#of(node);
+    const stats = this.#of(node);
     return this.#timed(sink, (ms) => {
-      figures.ms += ms;
-      figures.rows = items.length;
+      stats.ms += ms;
+      stats.rows = items.length;
     });
   }
 
   /** The same function of a row, counted; `within` is the operator that calls it. */
   call<T>(node: object, within: object, work: () => T): T {
-    const figures = this.#of(node);
+    const stats = this.#of(node);
     const start = this.#elapsed();
     try {
       const result = work();
-      figures.rows++;
+      stats.rows++;
       return result;
     } finally {
       const ms = this.#elapsed() - start;
-      figures.ms += ms;
+      stats.ms += ms;
       this.#of(within).othersMs += ms;
     }
   }
@@ -135,13 +135,13 @@ export class Profile {
     return { row, end };
   }
 
-  #of(node: object): Figures {
-    let figures = this.#figures.get(node);
-    if (figures === undefined) {
-      figures = { rows: 0, ms: 0, othersMs: 0 };
-      this.#figures.set(node, figures);
+  #of(node: object): OperatorStats {
+    let stats = this.#stats.get(node);
+    if (stats === undefined) {
+      stats = { rows: 0, ms: 0, othersMs: 0 };
+      this.#stats.set(node, stats);
     }
-    return figures;
+    return stats;
   }
 }
 

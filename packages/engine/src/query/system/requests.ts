@@ -6,8 +6,8 @@
  */
 
 import { PeerError, stringifyJson, type Value, type ValueObject } from "@bigpeer/protocol";
+import { IndexedSet, type Placed } from "../../indexed-set.ts";
 import type { Platform } from "../../platform.ts";
-import { type Placed, IndexedSet } from "../../indexed-set.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import type { Budget } from "../frame/budget.ts";
 import type { RequestInfo } from "../frame/frame.ts";
@@ -70,7 +70,7 @@ export interface RequestTotals {
 }
 
 /** Record of a request, all that the history keeps; a row is made from it on demand. */
-class RequestFacts {
+class RequestRecord {
   id = "";
   credential: string | undefined;
   appId = "";
@@ -96,13 +96,13 @@ export class Requests {
   readonly #options: RequestsOptions;
   readonly #active = new IndexedSet<ActiveRequest>();
   /** Oldest first, from #first on: earlier entries are dropped and await compaction. */
-  #finished: RequestFacts[] = [];
+  #finished: RequestRecord[] = [];
   #first = 0;
   /**
    * The last dropped record, for reuse. Objects that live for thousands of requests and then die
    * cost the garbage collector more than all else that a request does here.
    */
-  #spare: RequestFacts | undefined;
+  #spare: RequestRecord | undefined;
   #bytes = 0;
   #completed = 0;
   #failed = 0;
@@ -196,7 +196,7 @@ export class Requests {
     if (isSlow || request.isTimedOut) onSlow?.(request.row());
     const qualifier = qualifierOf(request, settings.historyQualifiers);
     if (qualifier === undefined || settings.historySize === 0) return;
-    const facts = this.#spare ?? new RequestFacts();
+    const facts = this.#spare ?? new RequestRecord();
     this.#spare = undefined;
     request.keepIn(facts, qualifier);
     this.#finished.push(facts);
@@ -224,7 +224,7 @@ export class Requests {
     }
   }
 
-  #keep(finished: RequestFacts[]): void {
+  #keep(finished: RequestRecord[]): void {
     this.#finished = finished;
     this.#first = 0;
     this.#bytes = finished.reduce((sum, facts) => sum + bytesOf(facts), 0);
@@ -330,20 +330,20 @@ export class ActiveRequest implements RequestInfo, Placed {
   }
 
   row(): StoredDocument {
-    const facts = new RequestFacts();
+    const facts = new RequestRecord();
     this.#fill(facts);
     facts.plan = this.#plan?.();
     return rowOf(facts);
   }
 
   /** Fills a record for the history; `qualifier` is the reason to keep it. */
-  keepIn(facts: RequestFacts, qualifier: string): void {
+  keepIn(facts: RequestRecord, qualifier: string): void {
     this.#fill(facts);
     facts.plan = this.elapsedMs < PLAN_KEPT_MS ? undefined : this.#plan?.();
     facts.qualifier = qualifier;
   }
 
-  #fill(facts: RequestFacts): void {
+  #fill(facts: RequestRecord): void {
     const { parsing, planning, running } = this.#phases;
     facts.id = this.id;
     facts.credential = this.credential;
@@ -384,7 +384,7 @@ function isOf(
   return credential === undefined || credential === request.credential;
 }
 
-function rowOf(facts: RequestFacts): StoredDocument {
+function rowOf(facts: RequestRecord): StoredDocument {
   const { queryType, plan, error, qualifier } = facts;
   return systemDocument(facts.id, {
     app_id: facts.appId,
@@ -402,7 +402,7 @@ function rowOf(facts: RequestFacts): StoredDocument {
 }
 
 /** Times in milliseconds; phases that took none are omitted. */
-function timesOf({ elapsedMs, parseMs, planMs, runMs }: RequestFacts): ValueObject {
+function timesOf({ elapsedMs, parseMs, planMs, runMs }: RequestRecord): ValueObject {
   return {
     elapsed: rounded(elapsedMs),
     ...phaseTime("parse", parseMs),
@@ -412,7 +412,7 @@ function timesOf({ elapsedMs, parseMs, planMs, runMs }: RequestFacts): ValueObje
 }
 
 /** Approximate memory: two bytes for each character, twice that for a plan. */
-function bytesOf({ text, error, plan }: RequestFacts): number {
+function bytesOf({ text, error, plan }: RequestRecord): number {
   const planLength = plan === undefined ? 0 : stringifyJson(plan).length;
   return ROW_BYTES + 2 * (text.length + (error?.length ?? 0)) + 4 * planLength;
 }

@@ -31,11 +31,11 @@ export interface SystemContext {
   readonly appId: string;
   /** Wall clock in milliseconds since 1970. */
   readonly nowMs: number;
-  readonly facts?: SystemFacts;
+  readonly facts?: SystemData;
 }
 
 /** Data that only the host of the engine has, such as the server. */
-export interface SystemFacts {
+export interface SystemData {
   /** More rows for `system:system_info`. */
   info?(): Iterable<InfoFact>;
   /** Rows of the collections that `HOSTED` lists. */

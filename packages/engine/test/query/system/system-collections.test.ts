@@ -10,7 +10,7 @@ import { Requests } from "../../../src/query/system/requests.ts";
 import { Settings } from "../../../src/query/system/settings.ts";
 import {
   type SystemContext,
-  type SystemFacts,
+  type SystemData,
   systemCollection,
   systemCollectionNames,
 } from "../../../src/query/system/system-collections.ts";
@@ -21,7 +21,7 @@ import { START_MS } from "../../support/test-platform.ts";
 interface Bench {
   readonly settings: Settings;
   readonly requests: Requests;
-  facts?: SystemFacts;
+  facts?: SystemData;
   readonly write: (...operations: Operation[]) => Promise<unknown>;
   /** Reads within one snapshot, as a statement does. */
   readonly read: <T>(work: (context: SystemContext) => T) => T;

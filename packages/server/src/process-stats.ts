@@ -42,7 +42,7 @@ export interface ProcessReading {
   readonly loopLag: LoopLag;
 }
 
-export class ProcessFigures {
+export class ProcessStats {
   readonly #loop: IntervalHistogram;
   readonly #pauses: PerformanceObserver;
 

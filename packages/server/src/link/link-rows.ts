@@ -3,14 +3,14 @@
  * app is linked with, beside those of small peers.
  */
 
-import type { SystemFacts, SystemRow } from "@bigpeer/engine";
+import type { SystemData, SystemRow } from "@bigpeer/engine";
 
 /** Provides the links. */
 export interface LinkRows {
   syncRows(appId: string): Iterable<SystemRow>;
 }
 
-export function withLinks(facts: SystemFacts, appId: string, links: LinkRows): SystemFacts {
+export function withLinks(facts: SystemData, appId: string, links: LinkRows): SystemData {
   return {
     ...facts,
     rows: (collection) => {

@@ -6,13 +6,13 @@ import { setTimeout } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type PauseKind, ProcessFigures } from "../src/process-figures.ts";
+import { type PauseKind, ProcessStats } from "../src/process-stats.ts";
 
 function openFigures() {
   const pauses: { kind: PauseKind; seconds: number }[] = [];
-  const figures = new ProcessFigures((kind, seconds) => pauses.push({ kind, seconds }));
-  onTestFinished(() => figures.close());
-  return { figures, pauses };
+  const stats = new ProcessStats((kind, seconds) => pauses.push({ kind, seconds }));
+  onTestFinished(() => stats.close());
+  return { stats, pauses };
 }
 
 /** Makes the garbage collector work, which Node offers to no program that does not ask for it. */
@@ -22,8 +22,8 @@ function collectGarbage(): void {
 }
 
 test("memory, processor time and the start of the process are told", () => {
-  const { figures } = openFigures();
-  const reading = figures.read();
+  const { stats } = openFigures();
+  const reading = stats.read();
   expect(reading.residentBytes).toBeGreaterThan(reading.heapUsedBytes);
   expect(reading.heapTotalBytes).toBeGreaterThan(0);
   expect(reading.cpuUserSeconds).toBeGreaterThan(0);
@@ -33,18 +33,18 @@ test("memory, processor time and the start of the process are told", () => {
 });
 
 test.runIf(process.platform === "linux")("open files are counted", () => {
-  expect(openFigures().figures.read().openFiles).toBeGreaterThan(0);
+  expect(openFigures().stats.read().openFiles).toBeGreaterThan(0);
 });
 
 test("an event loop that was blocked was late", async () => {
-  const { figures } = openFigures();
+  const { stats } = openFigures();
   await vi.waitFor(async () => {
     // The watch measures from one look to the next: one before, one after.
     await setTimeout(30);
     const end = performance.now() + 50;
     while (performance.now() < end);
     await setTimeout(30);
-    expect(figures.read().loopLag.max).toBeGreaterThan(0.01);
+    expect(stats.read().loopLag.max).toBeGreaterThan(0.01);
   });
 });
 
@@ -55,8 +55,8 @@ test("pauses of the garbage collector are told until the watch ends", async () =
   for (const { pauses } of [ended, watching]) {
     await vi.waitFor(() => expect(pauses.map(({ kind }) => kind)).toContain("major"));
   }
-  ended.figures.close();
-  ended.figures.close();
+  ended.stats.close();
+  ended.stats.close();
   const before = ended.pauses.length;
   const told = watching.pauses.length;
   collectGarbage();

@@ -9,7 +9,7 @@ import {
   type PeerReport,
   peerRow,
   type SyncServer,
-  type SystemFacts,
+  type SystemData,
   type SystemRow,
 } from "@bigpeer/engine";
 import type { ValueObject } from "@bigpeer/protocol";
@@ -25,10 +25,10 @@ export interface DeviceSource {
   explain(app: OpenApp, request: ExplainSyncRequest): ExplainSteps;
 }
 
-export function deviceFacts(
+export function deviceRows(
   app: OpenApp,
   source: DeviceSource,
-): Pick<SystemFacts, "rows" | "explainSync"> {
+): Pick<SystemData, "rows" | "explainSync"> {
   return {
     rows: (collection) => {
       const sync = source.syncOf(app.id);
