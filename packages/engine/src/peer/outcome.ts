@@ -67,7 +67,7 @@ export function endUpload(
       return undefined;
     case "refused":
     case "stale":
-      return putAside(layers, number, record, { ...outcome, kind: outcome.kind, nowMs });
+      return quarantined(layers, number, record, { ...outcome, kind: outcome.kind, nowMs });
     default:
       return unreachable(outcome.kind);
   }
@@ -95,7 +95,7 @@ function keep(layers: Layers, number: number, record: PendingRecord, takenAt: nu
   layers.put(COUNT_FACT, { ...counts, keptBytes });
 }
 
-function putAside(
+function quarantined(
   layers: Layers,
   number: number,
   { at, steps }: PendingRecord,

@@ -47,8 +47,8 @@ import { isCreating, putCatalog } from "./catalog.ts";
 import { collectableTombstones } from "./tombstones.ts";
 import { type IndexOutcome, IndexWriter } from "./index-writer.ts";
 import {
-  asideKey,
-  asideRange,
+  quarantineKey,
+  quarantineRange,
   changedKey,
   collectionKey,
   countKey,
@@ -100,7 +100,7 @@ export class Applier {
   #lastName: string | undefined;
   #lastNumber: number | undefined;
   #operations = 0;
-  #aside = 0;
+  #quarantined = 0;
   /** Numbers of the collections of which shown documents were forgotten without a trace. */
   forgotten: Set<number> | undefined;
   #isChanged = false;
@@ -156,7 +156,7 @@ export class Applier {
         operation.kind === "horizon"
           ? yield* this.#horizon(operation.time)
           : this.#operation(operation, stamp, !isOwn);
-      if (outcome === "stale") this.#keepAside(operation, stamp);
+      if (outcome === "stale") this.#quarantine(operation, stamp);
       if (operation.kind !== "local") this.#operations++;
       this.#documents.countOperation(operation);
       outcomes.push(outcome);
@@ -228,7 +228,7 @@ export class Applier {
   }
 
   #recordUpload(upload: UploadMark, { at, refusal }: Origin): void {
-    const applied: UploadOutcome = this.#aside > 0 ? "stale" : "applied";
+    const applied: UploadOutcome = this.#quarantined > 0 ? "stale" : "applied";
     const outcome: UploadOutcome = refusal === undefined ? applied : "refused";
     // The later of both clocks: a wall clock that is behind must not make the site expire at once.
     const atMs = Math.max(Math.floor(at), msOfTime(this.#head.time));
@@ -572,7 +572,7 @@ export class Applier {
       this.#head.logBytes -= (value as unknown as TransactionRecord).size;
       assert(++removed <= MAINTENANCE_BATCH, "a bounded trim");
     }
-    for (const key of this.#overlay.keys(asideRange(upTo))) this.#overlay.remove(key);
+    for (const key of this.#overlay.keys(quarantineRange(upTo))) this.#overlay.remove(key);
     this.#head.floor = upTo;
     this.#isChanged = true;
     return "applied";
@@ -584,9 +584,9 @@ export class Applier {
     return "applied";
   }
 
-  #keepAside(operation: Operation, stamp: Stamp): void {
+  #quarantine(operation: Operation, stamp: Stamp): void {
     const record = { time: stamp.time, site: stamp.site, operation: operation as unknown as Value };
-    this.#overlay.put(asideKey(this.#txnId, this.#aside++), record);
+    this.#overlay.put(quarantineKey(this.#txnId, this.#quarantined++), record);
     this.#isChanged = true;
   }
 

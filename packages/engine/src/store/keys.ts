@@ -243,13 +243,13 @@ export function siteOfUnappliedKey(key: Key): Site {
   return siteOfKey(`u${key.slice(9)}`);
 }
 
-export function asideKey(txnId: number, index: number): Key {
+export function quarantineKey(txnId: number, index: number): Key {
   return `a${uint64Key(txnId)}${uint32Key(index)}`;
 }
 
 /** Stale operations of transactions up to and including `upTo`. */
-export function asideRange(upTo: number): KeyRange {
-  return { from: "a", to: asideKey(upTo + 1, 0) };
+export function quarantineRange(upTo: number): KeyRange {
+  return { from: "a", to: quarantineKey(upTo + 1, 0) };
 }
 
 /** Key of the index list of a collection. */

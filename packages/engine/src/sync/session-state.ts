@@ -129,7 +129,7 @@ export interface UploadSequence {
    * Which uploads are ignored. `gap`: until a number continues the sequence; the peer knows which.
    * `forked`: until the peer names another site.
    */
-  readonly aside: "none" | "gap" | "forked";
+  readonly ignored: "none" | "gap" | "forked";
 }
 
 export interface ClosedSession {

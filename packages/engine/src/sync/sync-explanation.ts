@@ -276,7 +276,7 @@ class Explanation {
       ? { verdict: kind, reason: `${upload}, which was refused in transaction ${txn}: ${reason}` }
       : {
           verdict: kind,
-          reason: `${upload}, which came too late and was put aside in transaction ${txn}`,
+          reason: `${upload}, which came too late and was quarantined in transaction ${txn}`,
         };
   }
 

@@ -18,7 +18,7 @@ export interface SequenceStep {
 
 /** The sequence of a site with `known` uploads. */
 export function sequenceOf(site: Site, known: number, inFlight = 0): UploadSequence {
-  return { site, next: known + 1, inFlight, aside: "none" };
+  return { site, next: known + 1, inFlight, ignored: "none" };
 }
 
 /** Handles an upload that arrived. */
@@ -27,18 +27,18 @@ export function takeUpload(line: UploadSequence, message: UploadMessage): Sequen
   const { site, next } = line;
   // `known` is also 0 for a site of another user: only the store knows its uploads (S58).
   const isBehind = number > next && next > 1;
-  if (line.aside === "forked" || (isBehind && line.aside === "gap")) return { line, actions: [] };
+  if (line.ignored === "forked" || (isBehind && line.ignored === "gap")) return { line, actions: [] };
   if (isBehind) {
     const actions: SessionAction[] = [
       { kind: "send", message: { t: "site", site, known: next - 1 } },
     ];
-    return { line: { ...line, aside: "gap" }, actions };
+    return { line: { ...line, ignored: "gap" }, actions };
   }
   const taken: UploadSequence = {
     site,
     next: Math.max(next, number + 1),
     inFlight: line.inFlight + 1,
-    aside: "none",
+    ignored: "none",
   };
   return { line: taken, actions: [{ kind: "upload", upload: { site, number, digest, steps } }] };
 }
@@ -52,7 +52,7 @@ export function settleUpload(
 ): SequenceStep {
   const settled = { ...line, inFlight: line.inFlight - 1 };
   // Uploads after a rejected one are rejected as well, and the peer knows.
-  const isKnown = line.site === site && line.aside !== "none";
+  const isKnown = line.site === site && line.ignored !== "none";
   switch (answer.kind) {
     case "taken": {
       const { txnId: txn, outcome: kind, reason } = answer.record;
@@ -61,16 +61,16 @@ export function settleUpload(
       return { line: settled, actions: [{ kind: "outcome", outcome }] };
     }
     case "forked":
-      if (line.site === site && line.aside === "forked") return { line: settled, actions: [] };
+      if (line.site === site && line.ignored === "forked") return { line: settled, actions: [] };
       return {
-        line: line.site === site ? { ...settled, aside: "forked" } : settled,
+        line: line.site === site ? { ...settled, ignored: "forked" } : settled,
         actions: [{ kind: "send", message: { t: "forked", site, number } }],
       };
     case "unknown_site": {
       if (isKnown) return { line: settled, actions: [] };
       const { known } = answer;
       return {
-        line: line.site === site ? { ...settled, next: known + 1, aside: "gap" } : settled,
+        line: line.site === site ? { ...settled, next: known + 1, ignored: "gap" } : settled,
         actions: [{ kind: "send", message: { t: "site", site, known } }],
       };
     }
