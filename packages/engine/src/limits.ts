@@ -156,7 +156,7 @@ export const UPDATE_ROUNDS_MAX = 64;
  * byte of metadata in it: each such write costs as much as the whole document and runs without a
  * pause.
  */
-export const UPLOAD_EFFORT_MAX: number = 256 * 1024 * 1024;
+export const UPLOAD_COST_MAX: number = 256 * 1024 * 1024;
 export const UPLOAD_META_WEIGHT = 16;
 
 /** Metadata of a document beyond which no upload may add to it: all subscribers receive it. */
@@ -169,7 +169,7 @@ export const PERMISSION_LENGTH_MAX: number = 256 * 1024;
  * Documents with a token of an attachment that a write checks, without a pause, to find one that
  * the caller may read. A download pauses instead, and continues until its time limit.
  */
-export const REFERENCES_JUDGED_MAX = 10_000;
+export const REFERENCES_CHECKED_MAX = 10_000;
 
 /** Remembered answers of idempotent requests: maximum size, and retention. */
 export const REMEMBERED_ANSWER_BYTES_MAX: number = 1024 * 1024;

@@ -332,7 +332,7 @@ function welcome(state: PeerState, message: Welcome, context: StepContext): Peer
     pingedAt: elapsed,
     ...renewal(message.expires, message.now, elapsed),
     committed: 0,
-    isJudged: false,
+    isChecked: false,
     known: message.known,
     filters: new Map(),
     ids: new Map(),

@@ -193,7 +193,7 @@ export function takeRights(state: Linked, { rights, expires }: Rights, context: 
   const { offsetMs } = state.phase.link;
   context.actions.push({ kind: "rights", connection, rights });
   const renewed = renewal(expires, context.now.wall + offsetMs, context.now.elapsed);
-  let next = withLink(state, { ...renewed, isJudged: true });
+  let next = withLink(state, { ...renewed, isChecked: true });
   for (const following of state.subscriptions.values()) {
     if (following.refusal !== "permission.denied") continue;
     next = sendSubscribe(endSubscription(next, following.key, context), following, undefined, context);
@@ -319,7 +319,7 @@ function commit(state: Linked, txn: number, outcomes: readonly Outcome[], contex
     const batch = { parts: gathered.parts.map(partOf), outcomes, committed: txn };
     next = pushApply(state, batch, gathered.bytes, context);
   }
-  return withLink(next, { gathered: NOTHING_GATHERED, committed: txn, isJudged: false });
+  return withLink(next, { gathered: NOTHING_GATHERED, committed: txn, isChecked: false });
 }
 
 function partOf({ subscription, entries }: ConfirmedPart): ConfirmedPart {
@@ -333,11 +333,11 @@ function hasLive(state: PeerState): boolean {
 
 /** A ping of the server: cursors advance (S5), and live subscriptions are still live (S71). */
 export function reach(state: Linked, txn: number, context: StepContext): Linked {
-  const { committed, isJudged } = state.phase.link;
-  if ((txn <= committed && !isJudged) || !hasLive(state)) return state;
+  const { committed, isChecked } = state.phase.link;
+  if ((txn <= committed && !isChecked) || !hasLive(state)) return state;
   const reached = Math.max(txn, committed);
   const next = pushApply(state, { parts: [], outcomes: [], committed: reached }, 0, context);
-  return withLink(next, { committed: reached, isJudged: false });
+  return withLink(next, { committed: reached, isChecked: false });
 }
 
 /**

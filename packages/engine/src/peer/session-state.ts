@@ -118,7 +118,7 @@ export interface Link {
   /** The last transaction up to which live subscriptions are complete. */
   readonly committed: number;
   /** Rights have changed, and nothing has confirmed the live subscriptions since (S71). */
-  readonly isJudged: boolean;
+  readonly isChecked: boolean;
   readonly known: number;
   /** Keys of subscriptions by filter, and by id on this connection. */
   readonly filters: ReadonlyMap<string, readonly string[]>;

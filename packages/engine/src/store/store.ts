@@ -273,11 +273,11 @@ export class Store {
    * it; left out, everything is permitted. `owner` is the sender: a site belongs to its first
    * sender (K63); left out, to none.
    */
-  async upload(upload: Upload, judge?: CheckUpload, owner?: string): Promise<UploadAnswer> {
+  async upload(upload: Upload, check?: CheckUpload, owner?: string): Promise<UploadAnswer> {
     checkEnvelope(upload);
     if (upload.site === this.identity.site) return { kind: "forked" };
     const { txnId, result } = await this.transactInSteps((transaction) =>
-      this.#take(transaction, upload, judge, owner),
+      this.#take(transaction, upload, check, owner),
     );
     if ("kind" in result) return result;
     const { documents, ...outcome } = result;
@@ -399,7 +399,7 @@ export class Store {
   *#take(
     transaction: Transaction,
     upload: Upload,
-    judge: CheckUpload | undefined,
+    check: CheckUpload | undefined,
     owner: string | undefined,
   ): Steps<UploadAnswer | AppliedUpload> {
     // A counter keeps one sum for each site: that of the Big Peer would be lost (K75).
@@ -409,7 +409,7 @@ export class Store {
     const last = lastTimeOf(transaction.view, upload.site);
     try {
       const steps = yield* checkSteps(upload);
-      const outcomes = yield* applyUpload(transaction, { site: upload.site, steps }, judge?.());
+      const outcomes = yield* applyUpload(transaction, { site: upload.site, steps }, check?.());
       const time = steps.at(-1)?.time ?? last;
       transaction.markUpload(markOf(transaction.view, upload, { time, owner }));
       const outcome = outcomes.includes("stale") ? "stale" : "applied";

@@ -190,7 +190,7 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
 export function* applyUpload(
   transaction: Transaction,
   { site, steps }: Pick<Upload, "site" | "steps">,
-  judge: CheckStep = (_, apply) => apply(),
+  check: CheckStep = (_, apply) => apply(),
 ): Steps<OperationOutcome[]> {
   const outcomes: OperationOutcome[] = [];
   let last = lastTimeOf(transaction.view, site);
@@ -203,8 +203,8 @@ export function* applyUpload(
     const { operations } = step;
     const stamp = { time: step.time, site };
     const apply: ApplyStep = () => transaction.applyForeignInSteps(stamp, operations);
-    const judged = yield* judge({ transaction, stamp, operations }, apply);
-    for (const [i, outcome] of judged.entries()) {
+    const checked = yield* check({ transaction, stamp, operations }, apply);
+    for (const [i, outcome] of checked.entries()) {
       if (i % AT_ONCE === 0) yield;
       if (outcome === "missing" && operations[i]?.kind === "update") {
         throw new PeerError("operation.refused", "the document is not known here");

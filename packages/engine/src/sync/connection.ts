@@ -45,7 +45,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   #streams: SessionStreams | undefined;
   #admission: Admission | undefined;
   /** Created for the first upload. */
-  #judge: CheckUpload | undefined;
+  #checkUpload: CheckUpload | undefined;
   /** The last refusal or error that was sent to the peer. */
   #fault: PeerFault | undefined;
   /** Listeners that wait for answers; created for the first run. */
@@ -446,9 +446,9 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     if (isFirst) allowance.use(spender, "newSites");
     let isNew = false;
     uploadBudget.take(this, size);
-    this.#judge ??= uploadChecker({ platform, appId: facts.app, authority: () => this.#writer() });
+    this.#checkUpload ??= uploadChecker({ platform, appId: facts.app, authority: () => this.#writer() });
     try {
-      const answer = await store.upload(upload, this.#judge, credential);
+      const answer = await store.upload(upload, this.#checkUpload, credential);
       let remembered: Promise<void> | undefined;
       if (answer.kind === "taken") {
         isNew = !answer.isReplay;

@@ -159,7 +159,7 @@ class Matcher implements Matched {
       const before = fields && { id, fields, types: undefined };
       last ??= before;
       const span = { change, older: changes[i + 1] };
-      if (this.#isStart(span)) yield* this.#judge({ document, encoded, before, after, last, span });
+      if (this.#isStart(span)) yield* this.#evaluate({ document, encoded, before, after, last, span });
     }
     if (after === undefined) this.#addToLinks(document, encoded);
     this.#bytes += encoded.bytes;
@@ -171,7 +171,7 @@ class Matcher implements Matched {
     return this.streams.length > 0 || (since !== undefined && isIn(span, since));
   }
 
-  *#judge(streamChange: StreamChange): Steps<void> {
+  *#evaluate(streamChange: StreamChange): Steps<void> {
     const { document, before, after, span } = streamChange;
     const { index } = this.#host.groups;
     const { since } = this.#matching;

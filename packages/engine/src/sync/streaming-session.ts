@@ -152,7 +152,7 @@ export class StreamingSession implements SessionStreams {
     if (stream === undefined) return undefined;
     const { index } = this.#host.groups;
     const { idKey, version, shown } = document;
-    const condition = { ...stream.group.entry, judge: undefined };
+    const condition = { ...stream.group.entry, checker: undefined };
     return {
       isMatching: shown !== undefined && index.matches(condition, shown),
       sentUpTo: stream.sentUpTo(idKey),

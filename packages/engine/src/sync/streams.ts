@@ -102,7 +102,7 @@ export class Streams {
       made: { encoded: 0 },
       sent: { frames: 0, bytes: 0 },
       elapsed,
-      checkerOf: judges(platform, appId),
+      checkerOf: checkers(platform, appId),
     };
     this.#downloads = new Downloads(this.#host, {
       newest: () => store.txnId,
@@ -434,15 +434,15 @@ function peerErrorOf(error: unknown): PeerError {
 }
 
 /** One permission checker for each authority, as long as the authority is in use. */
-function judges(platform: Platform, appId: string): StreamHost["checkerOf"] {
+function checkers(platform: Platform, appId: string): StreamHost["checkerOf"] {
   const known = new WeakMap<Authority, PermissionChecker>();
   const elapsed = (): number => platform.elapsed();
   const budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: JUDGE_BYTES_MAX });
   const run = { args: {}, platform, budget, request: { id: "", appId, startMs: 0 } };
   return (authority) => {
     if (authority === undefined || authority.isReadingAll) return undefined;
-    const judge = known.get(authority) ?? new PermissionChecker(authority, run);
-    known.set(authority, judge);
-    return judge;
+    const checker = known.get(authority) ?? new PermissionChecker(authority, run);
+    known.set(authority, checker);
+    return checker;
   };
 }

@@ -62,13 +62,13 @@ class OutcomeReader {
   readonly #session: StreamingSession;
   readonly #round: OutcomeRound;
   readonly #host: StreamHost;
-  readonly #judge: PermissionChecker | undefined;
+  readonly #checker: PermissionChecker | undefined;
 
   constructor(session: StreamingSession, round: OutcomeRound, host: StreamHost) {
     this.#session = session;
     this.#round = round;
     this.#host = host;
-    this.#judge = host.checkerOf(session.port.authority);
+    this.#checker = host.checkerOf(session.port.authority);
   }
 
   *read(given: StreamOutcome): Steps<SizedOutcome> {
@@ -145,10 +145,10 @@ class OutcomeReader {
     }: { id: StoredDocument["id"]; key: string; after: StoredDocument | undefined },
   ): DocumentEntry {
     const meta = metaOf(this.#round.snapshot, collection, key);
-    const rule = this.#judge?.authority.readRule(collection);
+    const rule = this.#checker?.authority.readRule(collection);
     const isWhole = rule === undefined || rule.isWhole;
     if (after === undefined) return goneEntry(id, meta, (dead) => isWhole || dead === site);
-    const mayRead = isWhole || isTrue(() => this.#judge?.mayRead(collection, after) === true);
+    const mayRead = isWhole || isTrue(() => this.#checker?.mayRead(collection, after) === true);
     return mayRead ? wholeEntry("put", after, meta) : ["drop", id];
   }
 }
@@ -166,9 +166,9 @@ function stateSize(entry: DocumentEntry): number {
 }
 
 /** Returns false if the check throws. */
-function isTrue(judge: () => boolean): boolean {
+function isTrue(test: () => boolean): boolean {
   try {
-    return judge();
+    return test();
   } catch {
     return false;
   }

@@ -40,15 +40,15 @@ function isDeathForgettable(doc: ModelDoc): boolean {
 }
 
 /** Whether anything of the document may be forgotten at this horizon. */
-export function hasGrave(doc: ModelDoc, horizon: number): boolean {
+export function hasTombstone(doc: ModelDoc, horizon: number): boolean {
   if (isDeathForgettable(doc) && doc.dead[0] <= horizon) return true;
-  return isDocShown(doc) && hasGraveBelow(doc.kids, horizon);
+  return isDocShown(doc) && hasTombstoneBelow(doc.kids, horizon);
 }
 
-function hasGraveBelow(kids: ReadonlyMap<string, ModelNode>, horizon: number): boolean {
+function hasTombstoneBelow(kids: ReadonlyMap<string, ModelNode>, horizon: number): boolean {
   return [...kids.values()].some((kid) => {
     if (isSet(kid.removed) && !isCounting(kid) && kid.removed[0] <= horizon) return true;
-    return kid.map !== undefined && !hasRivals(kid) && hasGraveBelow(kid.map.kids, horizon);
+    return kid.map !== undefined && !hasRivals(kid) && hasTombstoneBelow(kid.map.kids, horizon);
   });
 }
 

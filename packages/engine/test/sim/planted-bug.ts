@@ -11,7 +11,7 @@ import { Transaction } from "../../src/store/transaction.ts";
 import type { UploadAnswer } from "../../src/store/upload.ts";
 import { PresenceBoard } from "../../src/sync/presence-board.ts";
 import { Stream } from "../../src/sync/stream.ts";
-import { plantOpenJudge, unjudged } from "../support/open-judge.ts";
+import { plantOpenChecker, unchecked } from "../support/open-checker.ts";
 import { all, replace } from "../support/replaced-method.ts";
 
 export interface PlantedBug {
@@ -57,13 +57,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     shows: ["[S19] nobody is sent what he may not read"],
     plant: () =>
       all(
-        plantOpenJudge(),
+        plantOpenChecker(),
         replace(
           MatchIndex.prototype,
           "matchOf",
           (original) =>
             function matchOf(this: MatchIndex<unknown>, ...args) {
-              return unjudged(() => original.apply(this, args));
+              return unchecked(() => original.apply(this, args));
             },
         ),
       ),

@@ -39,7 +39,7 @@ import { emptyDoc, type ModelDoc, mergeDocs, operationDelta, showDoc } from "../
 import {
   forget,
   hasFloorUpTo,
-  hasGrave,
+  hasTombstone,
   hasTimeUpTo,
   isCovered,
   modelOf,
@@ -372,7 +372,7 @@ export class ServerOracle {
   #forget(horizon: number, txn: number): void {
     this.#horizon = horizon;
     for (const [place, { doc, version }] of this.#documents) {
-      if (version > this.#floor || !hasGrave(doc, horizon)) continue;
+      if (version > this.#floor || !hasTombstone(doc, horizon)) continue;
       const rest = forget(doc, horizon);
       if (describeDoc(rest) === describeDoc(emptyDoc())) this.#documents.delete(place);
       else this.#documents.set(place, { doc: rest, version });

@@ -51,7 +51,7 @@ export interface Answer {
   /** What was told without indexes. */
   readonly told: SentRanges;
   /** Whether the slow evaluator had a say. */
-  readonly isJudged: boolean;
+  readonly isChecked: boolean;
 }
 
 export class IndexPair {
@@ -107,13 +107,13 @@ export class IndexPair {
     const indexed = await this.#answer(this.#indexed, step);
     const { error } = plain;
     // What else may be refused is not known to the slow evaluator.
-    const isJudged = verdict !== undefined && (error === undefined || error === "query.evaluation");
+    const isChecked = verdict !== undefined && (error === undefined || error === "query.evaluation");
     const difference =
       crashOf(plain) ??
       (isDeepStrictEqual(plain, indexed) ? undefined : differing("indexes", plain, indexed)) ??
-      (isJudged ? verdict(plain, readable) : undefined) ??
+      (isChecked ? verdict(plain, readable) : undefined) ??
       this.#leftDifference(step);
-    return { difference, told: plain, isJudged };
+    return { difference, told: plain, isChecked };
   }
 
   /** How the store with indexes comes to an answer, as it says; nothing for what has no plan. */

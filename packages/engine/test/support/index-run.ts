@@ -106,9 +106,9 @@ function isAsked(step: Step): step is Asked {
   }
 }
 
-function count(tally: Tally, step: Asked, { told, isJudged }: Answer): void {
+function count(tally: Tally, step: Asked, { told, isChecked }: Answer): void {
   tally.count("asked");
-  if (isJudged) tally.count("judged");
+  if (isChecked) tally.count("judged");
   if (told["error"] !== undefined) return;
   tally.count("answered");
   for (const kind of kindsOf(step)) tally.count(kind);

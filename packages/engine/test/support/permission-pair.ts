@@ -135,7 +135,7 @@ export class PermissionPair {
   /** What he may not read, with what the storage keeps of it. */
   #hidden = new Map<string, { readonly document: Placed; readonly records: unknown }>();
   /** The keys of what was deleted before he came. */
-  readonly #graves = new Set<string>();
+  readonly #tombstones = new Set<string>();
   readonly #indexed: ReadonlySet<string>;
   readonly #sent: Value[] = [];
   #number = 0;
@@ -176,7 +176,7 @@ export class PermissionPair {
     pair.#hide(hidden);
     for (const { collection, id } of world.documents) {
       const key = keyOf(collection, id);
-      if (!shown.has(key)) pair.#graves.add(key);
+      if (!shown.has(key)) pair.#tombstones.add(key);
     }
     await pair.#othersAsk();
     return pair;
@@ -425,9 +425,9 @@ export class PermissionPair {
 
   /** What INITIAL does where some of its documents were deleted before. */
   async #withoutGraves(tried: SentRanges, collection: string, scratch: Peer): Promise<SentRanges> {
-    const isGrave = (id: Value): boolean => this.#graves.has(keyOf(collection, id));
+    const isTombstone = (id: Value): boolean => this.#tombstones.has(keyOf(collection, id));
     const { ids = [], rows = [] } = tried as { readonly ids?: Value[]; readonly rows?: Value[] };
-    const unmade = ids.filter(isGrave);
+    const unmade = ids.filter(isTombstone);
     if (unmade.length === 0) return tried;
     this.#noteNature("tombstone");
     const documents = documentsOf(scratch);
@@ -435,14 +435,14 @@ export class PermissionPair {
       scratch,
       unmade.flatMap((id) => documents.get(keyOf(collection, id)) ?? []),
     );
-    const left = ids.filter((id) => !isGrave(id));
+    const left = ids.filter((id) => !isTombstone(id));
     const rowsLeft = rows.flatMap((row) => {
       const { _id, "~request_profile": profile } = row as ValueObject;
-      if (_id !== undefined) return isGrave(_id) ? [] : [row];
+      if (_id !== undefined) return isTombstone(_id) ? [] : [row];
       return isObject(profile) ? [withProfile({ ...profile, resultCount: left.length })] : [row];
     });
     const warnings = (tried["warnings"] as readonly Warning[]).filter(
-      ({ _id }) => _id === undefined || !isGrave(_id),
+      ({ _id }) => _id === undefined || !isTombstone(_id),
     );
     // Few documents are brought: all their warnings are listed.
     return { ...tried, ids: left, rows: rowsLeft, warnings, totalWarningsCount: warnings.length };
@@ -524,7 +524,7 @@ export class PermissionPair {
       found.delete(key);
     }
     const expected = documentsOf(this.#readable);
-    for (const key of expected.keys()) this.#graves.delete(key);
+    for (const key of expected.keys()) this.#tombstones.delete(key);
     for (const each of moved) expected.set(keyOf(each.collection, each.id), each);
     for (const key of new Set([...expected.keys(), ...found.keys()])) {
       if (isDeepStrictEqual(expected.get(key), found.get(key))) continue;

@@ -12,7 +12,7 @@ import { IndexWriter } from "../../src/store/index-writer.ts";
 import type { Bound } from "../../src/store/keys.ts";
 import { type StoredDocument, View } from "../../src/store/view.ts";
 import { plantSeams } from "./fault-seams.ts";
-import { plantOpenJudge, unjudgedEach } from "./open-judge.ts";
+import { plantOpenChecker, uncheckedEach } from "./open-checker.ts";
 import { all, replace } from "./replaced-method.ts";
 
 export interface PlantedFault {
@@ -276,13 +276,13 @@ const WALK_FAULTS: readonly PlantedFault[] = [
 /** What the lookup leads to is not judged a second time. */
 function plantUnjudgedLookup(): () => void {
   return all(
-    plantOpenJudge(),
+    plantOpenChecker(),
     replace(
       NarrowedView.prototype,
       "scanIndex",
       (original) =>
         function scanIndex(this: NarrowedView, ...args) {
-          return unjudgedEach(original.apply(this, args));
+          return uncheckedEach(original.apply(this, args));
         },
     ),
   );

@@ -7,7 +7,7 @@ import { NarrowedView } from "../../src/query/permission/narrowed-view.ts";
 import { PermissionChecker } from "../../src/query/permission/permission-checker.ts";
 import { Requests } from "../../src/query/system/requests.ts";
 import { Failure } from "../../src/query/value/datum.ts";
-import { plantOpenJudge, unjudged, unjudgedEach } from "./open-judge.ts";
+import { plantOpenChecker, unchecked, uncheckedEach } from "./open-checker.ts";
 import { all, replace } from "./replaced-method.ts";
 
 export interface PlantedLeak {
@@ -34,13 +34,13 @@ const VIEW_LEAKS: readonly PlantedLeak[] = [
     name: "get does not judge",
     plant: () =>
       all(
-        plantOpenJudge(),
+        plantOpenChecker(),
         replace(
           NarrowedView.prototype,
           "get",
           (original) =>
             function get(this: NarrowedView, ...args) {
-              return unjudged(() => original.apply(this, args));
+              return unchecked(() => original.apply(this, args));
             },
         ),
       ),
@@ -49,13 +49,13 @@ const VIEW_LEAKS: readonly PlantedLeak[] = [
     name: "scan does not judge",
     plant: () =>
       all(
-        plantOpenJudge(),
+        plantOpenChecker(),
         replace(
           NarrowedView.prototype,
           "scan",
           (original) =>
             function scan(this: NarrowedView, ...args) {
-              return unjudgedEach(original.apply(this, args));
+              return uncheckedEach(original.apply(this, args));
             },
         ),
       ),
@@ -81,13 +81,13 @@ const VIEW_LEAKS: readonly PlantedLeak[] = [
     name: "collections are those of the store",
     plant: () =>
       all(
-        plantOpenJudge(),
+        plantOpenChecker(),
         replace(
           NarrowedView.prototype,
           "collections",
           (original) =>
             function collections(this: NarrowedView, ...args) {
-              return unjudgedEach(original.apply(this, args));
+              return uncheckedEach(original.apply(this, args));
             },
         ),
       ),
@@ -96,13 +96,13 @@ const VIEW_LEAKS: readonly PlantedLeak[] = [
     name: "indexes are those of the store",
     plant: () =>
       all(
-        plantOpenJudge(),
+        plantOpenChecker(),
         replace(
           NarrowedView.prototype,
           "indexes",
           (original) =>
             function indexes(this: NarrowedView, ...args) {
-              return unjudgedEach(original.apply(this, args));
+              return uncheckedEach(original.apply(this, args));
             },
         ),
       ),
@@ -111,13 +111,13 @@ const VIEW_LEAKS: readonly PlantedLeak[] = [
     name: "a collection is known when it has documents",
     plant: () =>
       all(
-        plantOpenJudge(),
+        plantOpenChecker(),
         replace(
           NarrowedView.prototype,
           "collectionNumber",
           (original) =>
             function collectionNumber(this: NarrowedView, name) {
-              const [first] = unjudgedEach(this.scan(name));
+              const [first] = uncheckedEach(this.scan(name));
               return first === undefined ? undefined : original.call(this, name);
             },
         ),

@@ -69,13 +69,13 @@ export class ProviderTokens {
     appId: string,
     note: NoteReason = () => {},
   ): Promise<TokenUser | undefined> {
-    const verdict = await this.#judge(token, provider, appId);
+    const verdict = await this.#verify(token, provider, appId);
     if (verdict.kind === "valid") return userOf(verdict.claims, provider);
     note(verdict.kind === "invalid" ? verdict.reason : "its kid names none of the keys");
     return undefined;
   }
 
-  #judge(token: string, provider: JwtProvider, appId: string): Promise<Verdict> {
+  #verify(token: string, provider: JwtProvider, appId: string): Promise<Verdict> {
     const { keys, issuer, audience = appId, algorithms } = provider;
     const demand = {
       audience,

@@ -99,7 +99,7 @@ export class MatchIndex<T> {
   add(plan: ConditionPlan, { args, authority }: Given, owner: T): MatchEntry<T> {
     const request = { id: "", appId: this.#appId, startMs: 0 };
     const run: Run = { args, platform: this.#platform, budget: this.#budget, request };
-    const checker = authority && this.#judgeOf(authority, run);
+    const checker = authority && this.#checkerOf(authority, run);
     const index = this.#ofCollection(plan.collection);
     const place = this.#place(plan, run, index);
     const entry = { owner, plan, run, checker, place };
@@ -177,7 +177,7 @@ export class MatchIndex<T> {
     }
   }
 
-  #judgeOf(authority: Authority, run: Run): PermissionChecker | undefined {
+  #checkerOf(authority: Authority, run: Run): PermissionChecker | undefined {
     if (authority.isReadingAll) return undefined;
     const checker = this.#checkers.get(authority) ?? new PermissionChecker(authority, run);
     this.#checkers.set(authority, checker);

@@ -56,7 +56,7 @@ export function uploadChecker(options: UploadCheckOptions): CheckUpload {
     const clock = new StepClock(() => options.platform.elapsed());
     const checker = checkerOf(options, clock);
     const effort = new UploadCost();
-    const judgeStep: CheckStep = function* judgeStep(step, apply) {
+    const checkStep: CheckStep = function* checkStep(step, apply) {
       try {
         for (const [i, operation] of step.operations.entries()) {
           if (i % AT_ONCE === 0) yield;
@@ -75,7 +75,7 @@ export function uploadChecker(options: UploadCheckOptions): CheckUpload {
         throw refusalOf(error);
       }
     };
-    return (step, apply) => clock.time(judgeStep(step, apply));
+    return (step, apply) => clock.time(checkStep(step, apply));
   };
 }
 

@@ -7,7 +7,7 @@
  */
 
 import { documentId, PeerError } from "@bigpeer/protocol";
-import { DOCUMENT_META_SIZE_MAX, UPLOAD_EFFORT_MAX, UPLOAD_META_WEIGHT } from "../../limits.ts";
+import { DOCUMENT_META_SIZE_MAX, UPLOAD_COST_MAX, UPLOAD_META_WEIGHT } from "../../limits.ts";
 import type { Steps } from "../../steps.ts";
 import type { CheckedStep } from "../../store/upload.ts";
 import { encodedSize } from "./document-size.ts";
@@ -28,7 +28,7 @@ export class UploadCost {
       const shown = view.get(collection, id);
       this.#sum += shown === undefined ? 0 : encodedSize(shown.fields);
       this.#sum += view.metaSize(collection, id) * UPLOAD_META_WEIGHT;
-      if (this.#sum <= UPLOAD_EFFORT_MAX) continue;
+      if (this.#sum <= UPLOAD_COST_MAX) continue;
       const message = "the upload writes too often to documents that are large";
       throw new PeerError("operation.refused", message);
     }

@@ -6,7 +6,7 @@
  */
 
 import { PeerError } from "@bigpeer/protocol";
-import { REFERENCES_JUDGED_MAX } from "../../limits.ts";
+import { REFERENCES_CHECKED_MAX } from "../../limits.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
 import { Fault } from "../fault.ts";
 import { Budget, isTimeout } from "../frame/budget.ts";
@@ -65,7 +65,7 @@ export class PermissionChecker {
 
   /** The same as checkAttachment without pauses, and therefore limited to so many documents. */
   mayReadAttachment(id: string, view: View): boolean {
-    return finish(this.checkAttachment(id, view, REFERENCES_JUDGED_MAX));
+    return finish(this.checkAttachment(id, view, REFERENCES_CHECKED_MAX));
   }
 
   /**

@@ -10,7 +10,7 @@ import { replace } from "./replaced-method.ts";
 let open = 0;
 
 /** Makes all judges such; returns what makes them as they were. */
-export function plantOpenJudge(): () => void {
+export function plantOpenChecker(): () => void {
   return replace(
     PermissionChecker.prototype,
     "mayRead",
@@ -21,7 +21,7 @@ export function plantOpenJudge(): () => void {
   );
 }
 
-export function unjudged<T>(work: () => T): T {
+export function unchecked<T>(work: () => T): T {
   open++;
   try {
     return work();
@@ -31,10 +31,10 @@ export function unjudged<T>(work: () => T): T {
 }
 
 /** Only while the next one is looked for: what happens with those found is judged as ever. */
-export function* unjudgedEach<T>(found: Iterable<T>): Iterable<T> {
+export function* uncheckedEach<T>(found: Iterable<T>): Iterable<T> {
   const iterator = found[Symbol.iterator]();
   for (;;) {
-    const { done, value } = unjudged(() => iterator.next());
+    const { done, value } = unchecked(() => iterator.next());
     if (done === true) return;
     yield value;
   }
