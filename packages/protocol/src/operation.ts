@@ -1,9 +1,11 @@
 /**
- * Operations: the mutations of a store; nothing changes it in another form.
+ * Operations: types of the mutations of a store; nothing changes it in another form.
  *
  * A request is evaluated into operations. The same list is applied, kept in the change log, and
- * carried by sync and by a replicated log. Operations are plain values (they encode as such) and
- * hold the writer's intent, not the resulting state: an increment is `by`, never a sum.
+ * carried by a replicated log; sync carries uploads as operations. They are plain values (they
+ * encode as such). Most hold the writer's intent, not the resulting state: an increment is `by`,
+ * never a sum. Exceptions are `merge`, a state from another store, and `layer` and `local`, which
+ * only small peers have and the log does not keep in full.
  */
 
 import type { Site } from "./stamp.ts";

@@ -1,5 +1,6 @@
 /**
- * Link state: the states, events and actions of the link state machine (link-session.ts).
+ * Link state: types of the link state machine (link-session.ts): its states, events, actions and
+ * limits. A link connects two Big Peers; each may follow queries of the other.
  */
 
 import type {

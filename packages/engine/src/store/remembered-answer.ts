@@ -1,6 +1,7 @@
 /**
  * Remembered answers: stores the answer of a request under its idempotency key, so that a replay of
- * the request gets the same answer and changes nothing.
+ * the request gets the same answer and changes nothing. Another request with the same key is
+ * refused (`idempotency.conflict`).
  *
  * An answer is written by catalog operations in the transaction that it describes. So both are
  * durable or neither is, and every node that applies the log remembers the same (K50 to K52). It is

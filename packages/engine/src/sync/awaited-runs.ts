@@ -1,6 +1,7 @@
 /**
- * Awaited runs: pure functions that track the remote statements of one session until the peer has
- * answered them (S44 to S46). They enforce the limits of rows and bytes.
+ * Awaited runs: statements that the server sent to the peer of a session and whose answers it
+ * awaits (S44 to S46). Pure functions of the session state: start, cancel, take part of an answer.
+ * An answer with too many rows or bytes ends the session.
  */
 
 import type { AnswerMessage } from "@bigpeer/protocol";

@@ -1,8 +1,10 @@
 /**
- * Delivery: sends the changes of a round to all sessions, each transaction as a whole (S16).
+ * Delivery: sends one round to all sessions: changes for their live streams, each transaction as
+ * a whole (S16), the outcomes of their uploads, and the changes that joining streams still lack.
  *
- * The frames of a filter are encoded once for all its streams. A session whose queue is full gets
- * nothing of the round: its streams are behind from their previous position (S22).
+ * The frames of a filter are encoded once for all its streams. If the changes do not fit into the
+ * queue of a session, it gets none of them: its live streams are behind from their previous
+ * position (S22).
  */
 
 import { encodeMessage, encodeMessageIncremental, type Outcome } from "@bigpeer/protocol";

@@ -3,9 +3,9 @@
  * into one LMDB transaction, and commits that with one sync. In the main thread each entry would
  * cost a few microseconds, and the commit of an upload has hundreds of thousands.
  *
- * It opens the same files as the main thread; in one process both are the same environment. It gets
- * everything in messages from large-commit.ts, which starts it. It imports nothing else of ours, so
- * that it starts quickly.
+ * It opens the same files as the main thread; in one process both are the same environment.
+ * large-commit.ts starts it and sends it messages. The transaction is open from the first piece to
+ * the commit. Of our code it imports only packed-entries.ts, so that it starts quickly.
  */
 
 import { parentPort, workerData } from "node:worker_threads";

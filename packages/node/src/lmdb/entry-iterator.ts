@@ -1,6 +1,7 @@
 /**
- * Iterators over LMDB ranges: entries with decoded values, or keys alone. Both throw if keys come
- * out of order or from outside the range, as from a damaged page of the tree.
+ * Iterators over LMDB ranges: entries with decoded values, or keys alone. Both throw if keys are
+ * out of order or before the start of the range, as from a damaged page of the tree. LMDB itself
+ * checks the end.
  *
  * EntryIterator writes the decoded value into lmdb's entry, which is new at each step, instead of
  * allocating another.

@@ -10,7 +10,8 @@
  * record without a checksum is damage.
  *
  * XXH32 takes a multiplication or two for four bytes, which a scan in JS can afford. It detects
- * every change within four bytes, and others except for one in four thousand million.
+ * every change within one aligned word of four bytes, and others except for one in four thousand
+ * million.
  */
 
 import type { Key } from "@bigpeer/engine";

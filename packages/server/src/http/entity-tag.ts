@@ -1,5 +1,5 @@
 /**
- * HTTP entity tags: checks whether a client already has the current version of a resource.
+ * HTTP entity tags: compares `If-None-Match` with the tag of the current version, for 304.
  */
 
 /** Whether the header `If-None-Match` includes the tag; weak comparison. */

@@ -1,8 +1,9 @@
 /**
- * Answer: the result of a write request, stored under its idempotency key.
+ * Answers to write requests with an idempotency key: a replay (the same key, the same request) gets
+ * the first answer again and writes nothing. remembered-answer.ts stores them.
  *
- * A replay (the same key, the same request) gets the first answer again and writes nothing. The
- * answer is stored in the transaction that it describes, so both are durable or neither is.
+ * An answer is stored with a digest of the caller's permissions. If they have changed since, the
+ * replay gets it without rows, which might show documents that the caller may no longer read.
  */
 
 import { canonicalBytes, compareBytes, type Value } from "@bigpeer/protocol";

@@ -2,7 +2,8 @@
  * HeldMemory: limits on the memory that live queries hold between commits.
  *
  * Unlike the memory of a statement it stays in use, so it has limits of its own: one for a query
- * and one for all queries of a store. A query that would exceed one is refused.
+ * and one for all queries of a store. A query that would exceed one fails, also when its rows grow
+ * later.
  */
 
 import { PeerError } from "@bigpeer/protocol";

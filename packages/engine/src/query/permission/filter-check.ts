@@ -1,5 +1,7 @@
 /**
- * checkFilter: validates a permission query when permissions are saved or received.
+ * checkFilter: throws unless a text is a valid filter of documents, as in permissions and in
+ * replications. In permissions of users it may refer to the caller; in saved permissions it must
+ * not be always false.
  */
 
 import { PeerError } from "@bigpeer/protocol";

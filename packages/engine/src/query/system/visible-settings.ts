@@ -1,6 +1,6 @@
 /**
- * Visible settings: filters the settings for one caller. A setting that names collections shows
- * only those that the caller has a rule for.
+ * visibleSettings: filters the settings for a caller who may not read the whole store. In
+ * `user_collection_sync_scopes` only collections with a read rule of the caller remain.
  */
 
 import { isObject, setField, type Value, type ValueObject } from "@bigpeer/protocol";
