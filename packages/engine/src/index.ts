@@ -119,7 +119,7 @@ export type {
   WriteRequest,
 } from "./query/request.ts";
 export type { Warning } from "./query/run/execution.ts";
-export { TimeSlicer as Turns } from "./query/run/time-slicer.ts";
+export { TimeSlicer } from "./query/run/time-slicer.ts";
 export type { SortKey } from "./query/statement/find.ts";
 export {
   type StatementLimits,

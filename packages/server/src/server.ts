@@ -7,7 +7,7 @@
  * registry, lock. Each part is closed even if another one fails.
  */
 
-import { CommitMemory, MemoryPool, type Platform, Turns } from "@bigpeer/engine";
+import { CommitMemory, MemoryPool, type Platform, TimeSlicer } from "@bigpeer/engine";
 import { acquireFolderLock, type FolderLock, nodePlatform, openToOthers } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import type { AppHost, OpenApp } from "./apps/open-app.ts";
@@ -103,7 +103,7 @@ export class RunningServer {
       attachmentSizeMax,
       statementTimeoutMs,
       memory,
-      turns: new Turns(
+      turns: new TimeSlicer(
         () => platform.pause(),
         () => platform.elapsed(),
       ),

@@ -7,7 +7,7 @@ import {
   StatementRunner,
   type Store,
   type SystemData,
-  type Turns,
+  type TimeSlicer,
 } from "@bigpeer/engine";
 import { openStore, type StoreFolder, type StoreHost } from "@bigpeer/node";
 import { AttachmentFolder } from "../attachments/attachment-folder.ts";
@@ -28,7 +28,7 @@ export interface AppHost extends StoreHost {
   readonly statementTimeoutMs: number;
   readonly memory: MemoryPool;
   /** Time slicer that statements of all apps share. */
-  readonly turns: Turns;
+  readonly turns: TimeSlicer;
   /** Connected devices; absent without sync. */
   readonly devices?: DeviceSource;
   /** Links of the app; absent without replication. */

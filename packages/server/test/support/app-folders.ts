@@ -3,7 +3,7 @@
  * table that the test changes.
  */
 
-import { MemoryPool, Turns } from "@bigpeer/engine";
+import { MemoryPool, TimeSlicer } from "@bigpeer/engine";
 import { createStore } from "@bigpeer/node";
 import { onTestFinished } from "vitest";
 import { type TestHost, testHost } from "../../../node/test/support/store-host.ts";
@@ -47,7 +47,7 @@ export async function makeAppFolders(count: number): Promise<AppFolders> {
 /** What apps share, with limits for tests. */
 export function appHostOf<Host extends RegistryHost>(dataDir: string, host: Host): AppHost & Host {
   const memory = new MemoryPool(1_000_000);
-  const turns = new Turns(
+  const turns = new TimeSlicer(
     () => host.platform.pause(),
     () => host.platform.elapsed(),
   );

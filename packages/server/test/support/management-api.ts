@@ -3,7 +3,7 @@
  * to the form of failures.
  */
 
-import { MemoryPool, Turns } from "@bigpeer/engine";
+import { MemoryPool, TimeSlicer } from "@bigpeer/engine";
 import { parseJson, type Value } from "@bigpeer/protocol";
 import { afterAll, expect } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
@@ -98,7 +98,7 @@ export async function openManagement(changes: Partial<Config> = {}): Promise<Man
   const host = testHost();
   const registry = await Registry.open(dataDir, host);
   const memory = new MemoryPool(1 << 20);
-  const turns = new Turns(
+  const turns = new TimeSlicer(
     () => host.platform.pause(),
     () => host.platform.elapsed(),
   );
