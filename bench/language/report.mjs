@@ -85,14 +85,14 @@ export function printTable({ names, results, contestants }, kind) {
     const faster = new Map(
       others.map((one) => [one, timesFaster(unit, value("ours"), value(one))]),
     );
-    const figures = cells(contestants.map(value).map(number), WIDTH);
+    const stats = cells(contestants.map(value).map(number), WIDTH);
     const ratios = cells([...faster.values()].map(number), RATIO_WIDTH);
     const verdicts = [
       verdict("ditto", goal, faster),
       verdict("raw lmdb", FLOOR_GOAL, faster),
     ].filter((text) => text !== "");
     console.log(
-      `${title.padEnd(TITLE_WIDTH)} ${unit.padEnd(2)}${figures}      ${ratios}  ${verdicts.join(", ")}`,
+      `${title.padEnd(TITLE_WIDTH)} ${unit.padEnd(2)}${stats}      ${ratios}  ${verdicts.join(", ")}`,
     );
   }
 }
@@ -139,8 +139,8 @@ export function printGrowth(names, sizes) {
     if (!names.includes(name)) continue;
     const values = sizes.map(({ results }) => results.get(name).get("ours").by("ms").value);
     const slower = timesFaster(unit, values.at(-1), values[0]);
-    const figures = [...values, slower && 1 / slower].map(number);
-    console.log(`${title.padEnd(TITLE_WIDTH)} ${unit.padEnd(2)}${cells(figures, WIDTH)}`);
+    const stats = [...values, slower && 1 / slower].map(number);
+    console.log(`${title.padEnd(TITLE_WIDTH)} ${unit.padEnd(2)}${cells(stats, WIDTH)}`);
   }
   for (const { results } of sizes) printWrong(results);
 }

@@ -11,14 +11,14 @@ const AT_A_TIME = 32;
 
 let clients = [];
 let writes = [];
-let figures = { writes: 0, messages: 0, bytes: 0, notified: 0 };
+let stats = { writes: 0, messages: 0, bytes: 0, notified: 0 };
 let fault;
 let isShared = true;
 
 function begin() {
   clients = [];
   writes = [];
-  figures = { writes: 0, messages: 0, bytes: 0, notified: 0 };
+  stats = { writes: 0, messages: 0, bytes: 0, notified: 0 };
   fault = undefined;
 }
 
@@ -57,12 +57,12 @@ function join({ port, path, speech, number, place }) {
 
 function took(place, count, size) {
   writes[place] += count;
-  figures.writes += count;
-  figures.messages++;
-  figures.bytes += size;
+  stats.writes += count;
+  stats.messages++;
+  stats.bytes += size;
   if (isShared) {
-    while (figures.writes >= clients.length * (figures.notified + 1)) {
-      notify({ all: ++figures.notified });
+    while (stats.writes >= clients.length * (stats.notified + 1)) {
+      notify({ all: ++stats.notified });
     }
   }
 }
@@ -87,7 +87,7 @@ answer({
   /** Writes that arrived so far. Throws if a client failed. */
   counted() {
     if (fault !== undefined) throw new Error(fault);
-    return { ...figures, least: Math.min(...writes), most: Math.max(...writes) };
+    return { ...stats, least: Math.min(...writes), most: Math.max(...writes) };
   },
 
   leave() {

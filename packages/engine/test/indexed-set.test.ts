@@ -4,13 +4,13 @@
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Placed, IndexedSet } from "../src/indexed-set.ts";
+import { IndexedSet, type Placed } from "../src/indexed-set.ts";
 
 interface Member extends Placed {
   readonly name: number;
 }
 
-test("a roster has the members that a set would have, and says of each whether it was there", () => {
+test("an indexed set has the members that a set would have, and says of each whether it was there", () => {
   const changes = fc.array(fc.tuple(fc.nat(9), fc.boolean()), { maxLength: 100 });
   fc.assert(
     fc.property(changes, (steps) => {

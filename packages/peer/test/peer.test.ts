@@ -151,11 +151,11 @@ test("whoever waits for a subscription and never starts the sync is warned, once
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const warnings = peers.map((peer) => {
-    const told: string[] = [];
-    peer.on("warning", (warning) => told.push(warning));
+    const reported: string[] = [];
+    peer.on("warning", (warning) => reported.push(warning));
     const subscription = peer.sync.registerSubscription("SELECT * FROM tasks");
     for (let i = 0; i < 2; i++) subscription.whenReady().catch(() => undefined);
-    return told;
+    return reported;
   });
   // Waiting first and starting after is fine, and so is closing.
   peers[1]?.sync.start();
@@ -496,8 +496,8 @@ test("[S9] a subscription that stays refused is told once, also when rights chan
 test("the status is told when it is another, and says of a peer that was started no more that it was stopped", async () => {
   const server = await startRealServer();
   const peer = await server.peer();
-  const told: SyncStatus[] = [];
-  peer.on("status", (status) => told.push(status));
+  const reported: SyncStatus[] = [];
+  peer.on("status", (status) => reported.push(status));
   for (let tries = 0; tries < 2; tries++) {
     peer.sync.start();
     await whenStatus(peer, ({ state }) => state === "connected");
@@ -509,7 +509,7 @@ test("the status is told when it is another, and says of a peer that was started
     { state: "connected", pendingCount: 0 },
     { state: "stopped", pendingCount: 0, reason: "the peer was stopped", code: "stopped" },
   ];
-  expect(told).toEqual([...once, ...once]);
+  expect(reported).toEqual([...once, ...once]);
 });
 
 test("a peer comes back after its server was away, and nothing is lost", async () => {

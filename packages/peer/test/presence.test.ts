@@ -147,8 +147,8 @@ test("[S40] metadata that is set again and again is told when it is another, and
   peer.presence.setPeerMetadata({ v: 99 });
   peer.sync.start();
   await until(() => watched.graphs.at(-1)?.localPeer.isConnected === true);
-  const told = watched.graphs.map(({ localPeer }) => localPeer.peerMetadata["v"]);
-  expect(told).toEqual([1, 99, 99]);
+  const reported = watched.graphs.map(({ localPeer }) => localPeer.peerMetadata["v"]);
+  expect(reported).toEqual([1, 99, 99]);
 });
 
 test("metadata is copied, checked and bounded", async () => {

@@ -13,22 +13,22 @@ import { until } from "./support/turns.ts";
 interface Asked {
   readonly local: LocalStore;
   readonly remote: Remote;
-  readonly told: RemoteRun[];
+  readonly reported: RemoteRun[];
   readonly errors: unknown[];
 }
 
 async function openRemote(policy: RemotePolicy = "read"): Promise<Asked> {
   const { local } = await openLocalStore();
-  const told: RemoteRun[] = [];
+  const reported: RemoteRun[] = [];
   const errors: unknown[] = [];
   const remote = new Remote({
     runner: local.runner,
     policy,
-    onRun: (run) => told.push(run),
+    onRun: (run) => reported.push(run),
     onError: (error) => errors.push(error),
   });
   onTestFinished(() => remote.close());
-  return { local, remote, told, errors };
+  return { local, remote, reported, errors };
 }
 
 const RUN: RunMessage = {
@@ -75,7 +75,7 @@ test("[S45] a statement that reads is run with its arguments, and the app is tol
   const { items, end } = await ask(asked.remote, { statement, args: { least: 1 } });
   expect(items).toEqual([{ _id: 1 }, { _id: 2 }]);
   expect(end).toEqual({ elapsedMs: expect.any(Number), warnings: [], totalWarnings: 0 });
-  expect(asked.told).toEqual([
+  expect(asked.reported).toEqual([
     { statement, args: { least: 1 }, isWrite: false, itemCount: 2, elapsedMs: expect.any(Number) },
   ]);
 });
@@ -114,7 +114,7 @@ test.each(WRITES)("[S45] %s writes, and is refused unless the app allows it", as
   expect(items).toEqual([]);
   const message = "the app of this peer runs only statements that read";
   expect(end.error).toEqual({ code: "remote.refused", message });
-  expect(asked.told.map(({ isWrite, error }) => [isWrite, error])).toEqual([[true, end.error]]);
+  expect(asked.reported.map(({ isWrite, error }) => [isWrite, error])).toEqual([[true, end.error]]);
   expect((await asked.local.execute("SELECT * FROM tasks")).items).toEqual([
     { _id: 0, text: "kept" },
   ]);
@@ -200,7 +200,7 @@ test("[S45] more rows than asked for are query.too_large, and none is sent", asy
     code: "query.too_large",
     message: "expected at most 3 rows, found 4; narrow it with WHERE or LIMIT",
   });
-  expect(asked.told.map(({ itemCount }) => itemCount)).toEqual([4, 0]);
+  expect(asked.reported.map(({ itemCount }) => itemCount)).toEqual([4, 0]);
 });
 
 test("[S45] rows come in pieces of about 32 KB, never more bytes than asked for", async () => {
@@ -243,10 +243,10 @@ test("[S46] a statement that nobody waits for any more is stopped, and answers n
   const run = asked.remote.run({ ...RUN, statement: LONG }, (piece) => pieces.push(piece));
   await until(async () => (await activeIn(asked)).length > 0);
   run.cancel();
-  await until(() => asked.told.length === 1);
+  await until(() => asked.reported.length === 1);
   expect(await activeIn(asked)).toEqual([]);
   expect(pieces).toEqual([]);
-  expect(asked.told[0]?.error).toEqual({
+  expect(asked.reported[0]?.error).toEqual({
     code: "query.timeout",
     message: "the caller does not wait for the statement any more",
   });
@@ -262,7 +262,7 @@ test("[S46] one that is cancelled while the app decides is never run", async () 
   const run = asked.remote.run({ ...RUN, statement }, (piece) => pieces.push(piece));
   run.cancel();
   allow(true);
-  await until(() => asked.told.length === 1);
+  await until(() => asked.reported.length === 1);
   expect(pieces).toEqual([]);
   expect((await asked.local.execute("SELECT * FROM tasks")).items).toEqual([]);
 });
@@ -286,7 +286,7 @@ test("[S44] those that were cancelled and have not stopped are counted: no more 
   });
   expect(decided).toHaveLength(64);
   for (const decide of decided) decide(false);
-  await until(() => asked.told.length === 65);
+  await until(() => asked.reported.length === 65);
   const asking = ask(asked.remote, {});
   await until(() => decided.length === 65);
   decided[64]?.(true);

@@ -253,11 +253,11 @@ function expectOwn(
 
 /** It is not deleted, and each on its way here has asked for it at some time. */
 function expectAllowed(member: Member, id: string, order: Order | undefined, row: Row): void {
-  const told = `${id} on ${member.server.name}: ${JSON.stringify(row)}`;
-  expect(order?.isDeleted, told).toBe(false);
+  const reported = `${id} on ${member.server.name}: ${JSON.stringify(row)}`;
+  expect(order?.isDeleted, reported).toBe(false);
   for (let on = member; on.server.name !== order?.home; on = on.source()) {
     const hasMatched = on.regions.some((region) => order?.regions.has(region));
-    expect(hasMatched, told).toBe(true);
+    expect(hasMatched, reported).toBe(true);
   }
 }
 

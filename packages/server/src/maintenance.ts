@@ -18,8 +18,8 @@ import type { OpenApps } from "./apps/open-apps.ts";
 import { type CollectorOptions, collectAttachments } from "./attachments/attachment-collector.ts";
 import { appStoreFolder } from "./data-folder.ts";
 import { describeError } from "./log.ts";
-import type { Registry } from "./registry/registry.ts";
 import { HOUR_MS, PeriodicTask } from "./periodic-task.ts";
+import type { Registry } from "./registry/registry.ts";
 
 export interface MaintenanceHost extends DeletedAppsHost, CollectorOptions {
   readonly registry: Pick<Registry, "apps" | "storeFolder">;
@@ -40,7 +40,7 @@ export class Maintenance {
   /** Opened apps that wait for maintenance. */
   readonly #opened = new Set<string>();
   /** Last maintenance of each app, by the wall clock. */
-  readonly #turns = new Map<string, number>();
+  readonly #slicer = new Map<string, number>();
   #running: Promise<void> | undefined;
   #isFirstPass = true;
   #isStopped = false;
@@ -54,7 +54,7 @@ export class Maintenance {
   /** Call it when an app was opened. */
   opened(id: string): void {
     const { now, everyMs = HOUR_MS } = this.#host;
-    if (this.#isStopped || now() - (this.#turns.get(id) ?? 0) < everyMs) return;
+    if (this.#isStopped || now() - (this.#slicer.get(id) ?? 0) < everyMs) return;
     this.#opened.add(id);
     this.#running ??= this.#maintainOpened();
   }
@@ -89,10 +89,10 @@ export class Maintenance {
   async #visitResting(): Promise<void> {
     const { registry, dataDir, now, visitEveryMs = DAY_MS } = this.#host;
     const known = new Set(registry.apps.names().map(({ id }) => id));
-    for (const id of this.#turns.keys()) if (!known.has(id)) this.#turns.delete(id);
+    for (const id of this.#slicer.keys()) if (!known.has(id)) this.#slicer.delete(id);
     for (const id of known) {
       if (this.#isStopped) return;
-      const lastMs = this.#turns.get(id) ?? lastSeenMs(appStoreFolder(dataDir, id)) ?? 0;
+      const lastMs = this.#slicer.get(id) ?? lastSeenMs(appStoreFolder(dataDir, id)) ?? 0;
       if (now() - lastMs >= visitEveryMs) await this.#visit(id, "any");
     }
   }
@@ -102,7 +102,7 @@ export class Maintenance {
     const work = async (app: OpenApp, isOver: () => boolean): Promise<void> => {
       const isStopped = (): boolean => this.#isStopped || isOver();
       if (isStopped()) return;
-      this.#turns.set(id, now());
+      this.#slicer.set(id, now());
       await this.#maintainStore(app.storeFolder, isStopped);
       if (!isStopped()) await collectAttachments(app, this.#host, isStopped);
     };

@@ -103,7 +103,7 @@ export class RunningServer {
       attachmentSizeMax,
       statementTimeoutMs,
       memory,
-      turns: new TimeSlicer(
+      slicer: new TimeSlicer(
         () => platform.pause(),
         () => platform.elapsed(),
       ),

@@ -97,8 +97,12 @@ test("of an API key only the id is told, wherever it stands and also when it was
   for (const format of ["json", "text"] as const) {
     for (const before of ["", " ", "\n", "Bearer ", "x", '"', "é"]) {
       for (const key of [KEY, KEY.slice(0, 40), `${KEY}more`]) {
-        const told = `found ${before}${key}`;
-        const text = line(format, told, { path: told, deep: { list: [told] }, [told]: 1 });
+        const reported = `found ${before}${key}`;
+        const text = line(format, reported, {
+          path: reported,
+          deep: { list: [reported] },
+          [reported]: 1,
+        });
         expect(text.match(/bp_3c9d01ef_…/g)).toHaveLength(4);
         expect(text).not.toContain(KEY.slice(0, 20));
       }
@@ -112,8 +116,8 @@ test("a token is not told, wherever it stands and also without its signature", (
   for (const format of ["json", "text"] as const) {
     for (const before of ["", "Bearer ", "x", '"']) {
       for (const token of [`${header}.${claims}.c2lnbmVk`, `${header}.${claims}`]) {
-        const told = `found ${before}${token}`;
-        const text = line(format, told, { path: told, deep: { list: [told] } });
+        const reported = `found ${before}${token}`;
+        const text = line(format, reported, { path: reported, deep: { list: [reported] } });
         expect(text.match(/eyJ…/g)).toHaveLength(3);
         expect(text).not.toContain(claims);
       }

@@ -25,9 +25,9 @@ import { ATTACHMENT_SIZE_MAX } from "./support/malformed-upload.ts";
 import { RawConnection } from "./support/raw-connection.ts";
 import {
   callOnce,
-  figuresOf,
   type Served,
   serveFolder,
+  statsOf,
   uploadOnce,
   verifyFolder,
 } from "./support/served-folder.ts";
@@ -192,7 +192,7 @@ test("[H4] [H6] [H8] [H12] a server answers twenty thousand malformed requests w
   const target: Target = { ...served, host: new URL(served.url).host, attachmentId };
   const watcher = await RawConnection.open(served.url);
   const look = async (): Promise<ReadonlyMap<string, number>> =>
-    (await figuresOf(served, watcher)).samples;
+    (await statsOf(served, watcher)).samples;
   const before = { state: await stateOf(served), stats: await look(), files: filesOf(dataDir) };
 
   const memory = new MemoryWatch(look);

@@ -80,8 +80,8 @@ test("the table of the manual has every metric with its type, and no other", asy
   const rows = manual.matchAll(
     /^\| `((?:bigpeer|process|nodejs)_\w+)(?:\{[\w, ]+\})?` \| (\w+) \|/gm,
   );
-  const told = Array.from(rows, ([, name, type]) => `${name} ${type}`);
-  expect(told.toSorted()).toEqual(Array.from(types, (each) => each.join(" ")).toSorted());
+  const reported = Array.from(rows, ([, name, type]) => `${name} ${type}`);
+  expect(reported.toSorted()).toEqual(Array.from(types, (each) => each.join(" ")).toSorted());
 });
 
 test("requests are counted by operation, method and status, with their time and bytes", async () => {

@@ -58,9 +58,9 @@ test("pauses of the garbage collector are told until the watch ends", async () =
   ended.stats.close();
   ended.stats.close();
   const before = ended.pauses.length;
-  const told = watching.pauses.length;
+  const reported = watching.pauses.length;
   collectGarbage();
-  await vi.waitFor(() => expect(watching.pauses.length).toBeGreaterThan(told));
+  await vi.waitFor(() => expect(watching.pauses.length).toBeGreaterThan(reported));
   expect(ended.pauses).toHaveLength(before);
   expect(watching.pauses.every(({ seconds }) => seconds >= 0)).toBe(true);
 });

@@ -13,18 +13,18 @@ const TURNS = new WeakMap<Store, Map<string, Set<LinkOrder>>>();
 
 export class LinkOrder {
   readonly #source: string;
-  readonly #turns: Map<string, Set<LinkOrder>>;
+  readonly #slicer: Map<string, Set<LinkOrder>>;
   /** Earlier links that are not over. */
   readonly #before: Set<LinkOrder>;
   #waits: (() => void)[] = [];
 
   constructor(store: Store, source: string) {
-    const turns = TURNS.get(store) ?? new Map<string, Set<LinkOrder>>();
-    TURNS.set(store, turns);
-    const all = turns.get(source) ?? new Set<LinkOrder>();
-    turns.set(source, all);
+    const slicer = TURNS.get(store) ?? new Map<string, Set<LinkOrder>>();
+    TURNS.set(store, slicer);
+    const all = slicer.get(source) ?? new Set<LinkOrder>();
+    slicer.set(source, all);
     this.#source = source;
-    this.#turns = turns;
+    this.#slicer = slicer;
     this.#before = new Set(all);
     all.add(this);
   }
@@ -42,9 +42,9 @@ export class LinkOrder {
 
   /** The link is over: everything that it received is merged, or never will be. */
   end(): void {
-    const all = this.#turns.get(this.#source);
+    const all = this.#slicer.get(this.#source);
     all?.delete(this);
-    if (all?.size === 0) this.#turns.delete(this.#source);
+    if (all?.size === 0) this.#slicer.delete(this.#source);
     this.#before.clear();
     this.#wake();
     for (const turn of all ?? []) if (turn.#before.delete(this)) turn.#wake();

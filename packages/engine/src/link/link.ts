@@ -142,24 +142,24 @@ export class Link implements StreamSession {
   }
 
   #read(bytes: Uint8Array): void {
-    const turns = decodeLinkMessageIncremental(bytes);
+    const slicer = decodeLinkMessageIncremental(bytes);
     try {
-      const { done, value: message } = turns.next();
+      const { done, value: message } = slicer.next();
       if (done === true) this.#happen({ kind: "message", message, size: bytes.length });
-      else void this.#readOn(turns, bytes.length);
+      else void this.#readOn(slicer, bytes.length);
     } catch (error) {
       this.#misread(error);
     }
   }
 
   /** Decodes a long message in slices, while later frames wait. Never rejects. */
-  async #readOn(turns: Generator<void, LinkMessage>, size: number): Promise<void> {
+  async #readOn(slicer: Generator<void, LinkMessage>, size: number): Promise<void> {
     this.#unread = [];
     this.#updateHold();
     try {
       while (this.#state.phase !== "closed") {
         await this.#options.platform.pause();
-        const { done, value: message } = turns.next();
+        const { done, value: message } = slicer.next();
         if (done !== true) continue;
         this.#happen({ kind: "message", message, size });
         break;

@@ -31,12 +31,12 @@ export interface ChoosingWrite {
 
 export class ChosenWrites {
   readonly #store: Store;
-  readonly #turns: SliceTaking;
+  readonly #slicer: SliceTaking;
   readonly #elapsed: () => number;
 
-  constructor(store: Store, turns: SliceTaking, elapsed: () => number) {
+  constructor(store: Store, slicer: SliceTaking, elapsed: () => number) {
     this.#store = store;
-    this.#turns = turns;
+    this.#slicer = slicer;
     this.#elapsed = elapsed;
   }
 
@@ -64,13 +64,13 @@ export class ChosenWrites {
   /** Undefined if there were warnings: their rows may differ in the end. */
   async #chooseEarly({ choose, begin, owner }: ChoosingWrite): Promise<Choices | undefined> {
     // It has used a slice already.
-    await this.#turns.wait(owner);
+    await this.#slicer.wait(owner);
     const snapshot = this.#store.snapshot();
     const choosing = new ChoosingEarly(snapshot.txnId);
     const execution = begin(snapshot, undefined, choosing);
     const { budget } = execution.run;
     budget.release();
-    await this.#turns.take(choose(execution), budget, snapshot, owner);
+    await this.#slicer.take(choose(execution), budget, snapshot, owner);
     return execution.warnings.total > 0 ? undefined : choosing.made;
   }
 }

@@ -40,15 +40,15 @@ export interface PrepareOptions {
 }
 
 export class PreparedTexts {
-  readonly #turns: SliceTaking;
+  readonly #slicer: SliceTaking;
   readonly #elapsed: () => number;
   readonly #statements = new StatementCache<PreparedStatement>();
   readonly #finds = new StatementCache<PreparedFind>();
   readonly #targets = new StatementCache<PreparedTarget>();
 
   /** `elapsed` is a monotonic clock. */
-  constructor(turns: SliceTaking, elapsed: () => number) {
-    this.#turns = turns;
+  constructor(slicer: SliceTaking, elapsed: () => number) {
+    this.#slicer = slicer;
     this.#elapsed = elapsed;
   }
 
@@ -93,7 +93,7 @@ export class PreparedTexts {
     { budget, owner, isAtOnce }: PrepareOptions,
   ): T | Promise<T> {
     if (isAtOnce === true || text.length <= SHORT_LENGTH) return finish(steps);
-    return this.#turns.take(steps, budget, NOTHING_HELD, owner);
+    return this.#slicer.take(steps, budget, NOTHING_HELD, owner);
   }
 
   *#preparing(text: string, onParsed: (() => void) | undefined): Steps<PreparedStatement> {

@@ -96,7 +96,7 @@ export interface StatementRunnerOptions {
   /** Memory shared by all statements of the process; undefined if it is not limited. */
   readonly memory?: MemoryPool;
   /** The time slicer of all statements of the process; default is one of its own. */
-  readonly turns?: TimeSlicer;
+  readonly slicer?: TimeSlicer;
   readonly facts?: SystemData;
   /** Default settings by name, unless a statement changes them. */
   readonly settings?: ValueObject;
@@ -120,7 +120,7 @@ export class StatementRunner {
   readonly #texts: PreparedTexts;
   readonly #memory: MemoryPool | undefined;
   readonly #elapsed: () => number;
-  readonly #turns: SliceTaking;
+  readonly #slicer: SliceTaking;
   readonly #chosen: ChosenWrites;
   readonly settings: Settings;
   readonly requests: Requests;
@@ -133,10 +133,10 @@ export class StatementRunner {
     this.#limits = { timeMs: STATEMENT_MS_MAX, bytes: RESULT_BYTES_MAX, ...limits };
     this.#memory = memory;
     this.#elapsed = () => platform.elapsed();
-    const { turns = new TimeSlicer(() => platform.pause(), this.#elapsed) } = options;
-    this.#turns = turns.of(appId);
-    this.#texts = new PreparedTexts(this.#turns, this.#elapsed);
-    this.#chosen = new ChosenWrites(store, this.#turns, this.#elapsed);
+    const { slicer: slicer = new TimeSlicer(() => platform.pause(), this.#elapsed) } = options;
+    this.#slicer = slicer.of(appId);
+    this.#texts = new PreparedTexts(this.#slicer, this.#elapsed);
+    this.#chosen = new ChosenWrites(store, this.#slicer, this.#elapsed);
     const settings = new Settings(options.settings);
     this.settings = settings;
     loadSettings(settings, store);
@@ -272,7 +272,7 @@ export class StatementRunner {
     const { checker, budget } = this.#judging(authority);
     const snapshot = this.#store.snapshot();
     const steps = checker.checkAttachment(id, snapshot);
-    return this.#turns.take(steps, budget, snapshot, authority.credential);
+    return this.#slicer.take(steps, budget, snapshot, authority.credential);
   }
 
   /** A permission checker for operations that are not recorded. */
@@ -296,7 +296,7 @@ export class StatementRunner {
       return { kind: "write", plan: undefined, parameters: [], access, work };
     };
     const prepare: Task<readonly WriteResult[]>["prepare"] = (_, budget) => {
-      const work = this.#turns.take(steps, budget, NOTHING_HELD, owner);
+      const work = this.#slicer.take(steps, budget, NOTHING_HELD, owner);
       return work instanceof Promise ? work.then(readyWith) : readyWith(work);
     };
     const task: Task<readonly WriteResult[]> = {
@@ -337,7 +337,7 @@ export class StatementRunner {
     };
     const prepare: Task<ChosenPeers>["prepare"] = (_, budget) => {
       authority?.requirePeers();
-      const made = this.#turns.take(prepareRemote(statement), budget, NOTHING_HELD, owner);
+      const made = this.#slicer.take(prepareRemote(statement), budget, NOTHING_HELD, owner);
       return made instanceof Promise ? made.then(readyWith) : readyWith(made);
     };
     const task: Task<ChosenPeers> = {
@@ -520,7 +520,7 @@ export class StatementRunner {
       const steps = run(execution);
       // From here on the last step closes the snapshot.
       isHeld = true;
-      const result = this.#turns.take(steps, execution.run.budget, snapshot, owner);
+      const result = this.#slicer.take(steps, execution.run.budget, snapshot, owner);
       return result instanceof Promise
         ? result.then((late) => doneWith(answerOf(late, execution), txnId, false))
         : doneWith(answerOf(result, execution), txnId, false);

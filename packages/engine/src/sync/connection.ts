@@ -86,23 +86,23 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   }
 
   #read(bytes: Uint8Array): void {
-    const turns = decodePeerMessageIncremental(bytes);
+    const slicer = decodePeerMessageIncremental(bytes);
     try {
-      const { done, value } = turns.next();
+      const { done, value } = slicer.next();
       if (done === true) this.#take(this.#heard(value, bytes.length), bytes.length);
-      else void this.#readOn(turns, bytes.length);
+      else void this.#readOn(slicer, bytes.length);
     } catch (error) {
       this.#misread(error, bytes.length);
     }
   }
 
   /** Decodes a long message in slices, while later frames wait (S64). Never rejects. */
-  async #readOn(turns: Generator<void, PeerMessage>, size: number): Promise<void> {
+  async #readOn(slicer: Generator<void, PeerMessage>, size: number): Promise<void> {
     this.#unread = [];
     this.hold(true);
     const isWanted = (): boolean => this.#state.phase !== "closed";
     try {
-      const message = await this.#host.decodeQueue.read(turns, isWanted);
+      const message = await this.#host.decodeQueue.read(slicer, isWanted);
       if (message !== undefined) this.#take(this.#heard(message, size), size);
     } catch (error) {
       this.#misread(error, size);
@@ -446,7 +446,11 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     if (isFirst) allowance.use(spender, "newSites");
     let isNew = false;
     uploadBudget.take(this, size);
-    this.#checkUpload ??= uploadChecker({ platform, appId: facts.app, authority: () => this.#writer() });
+    this.#checkUpload ??= uploadChecker({
+      platform,
+      appId: facts.app,
+      authority: () => this.#writer(),
+    });
     try {
       const answer = await store.upload(upload, this.#checkUpload, credential);
       let remembered: Promise<void> | undefined;

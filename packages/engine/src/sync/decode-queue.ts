@@ -22,9 +22,9 @@ export class DecodeQueue {
   }
 
   /** Undefined if the message is no longer needed. Rejects with the error of the decoder. */
-  read<T>(turns: Generator<void, T>, isWanted: () => boolean): Promise<T | undefined> {
+  read<T>(slicer: Generator<void, T>, isWanted: () => boolean): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
-      const read = (): Promise<void> => this.#readOn(turns, isWanted).then(resolve, reject);
+      const read = (): Promise<void> => this.#readOn(slicer, isWanted).then(resolve, reject);
       this.#forgetUnwanted();
       this.#waiting.push({ isWanted, read, forget: () => resolve(undefined) });
       if (!this.#isReading) void this.#readAll();
@@ -47,10 +47,10 @@ export class DecodeQueue {
     this.#isReading = false;
   }
 
-  async #readOn<T>(turns: Generator<void, T>, isWanted: () => boolean): Promise<T | undefined> {
+  async #readOn<T>(slicer: Generator<void, T>, isWanted: () => boolean): Promise<T | undefined> {
     while (isWanted()) {
       await this.#pause();
-      const { done, value } = turns.next();
+      const { done, value } = slicer.next();
       if (done === true) return value;
     }
     return undefined;

@@ -13,7 +13,7 @@ import { FrameSet } from "./frame.ts";
 import type { Group } from "./group.ts";
 import type { OutgoingChanges, StreamChanges } from "./matching.ts";
 import { exhaustion } from "./rate-limiter.ts";
-import type { SessionResults, RoundChanges } from "./round.ts";
+import type { RoundChanges, SessionResults } from "./round.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { StreamingSession } from "./streaming-session.ts";
@@ -79,7 +79,7 @@ export class Delivery {
       if (!stream.isOver) this.#plane.catchUp(stream);
       if (i % STREAMS_PER_PAUSE === 0) yield;
     }
-    const { alone, payloads } = yield* this.#parcels();
+    const { alone, payloads } = yield* this.#payloads();
     yield;
     let sent = 0;
     for (const [i, stream] of alone.entries()) {
@@ -136,7 +136,7 @@ export class Delivery {
     }
   }
 
-  *#parcels(): Steps<{
+  *#payloads(): Steps<{
     readonly alone: Stream[];
     readonly payloads: Map<StreamingSession, SessionPayload>;
   }> {

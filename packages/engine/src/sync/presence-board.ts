@@ -331,18 +331,18 @@ export class PresenceBoard {
     // Changes during this look are for the next one.
     this.#isChanged = false;
     const look: Look = { total: this.#entries.size, encoded: new Map() };
-    const turns = this.#encodeInTurns(look);
-    if (turns.next().done === true) return this.#looked(look);
+    const slicer = this.#encodeInTurns(look);
+    if (slicer.next().done === true) return this.#looked(look);
     this.#isNotifying = true;
     this.#isLooking = true;
-    void this.#lookOn(look, turns);
+    void this.#lookOn(look, slicer);
   }
 
   /** Continues in slices, between other work. Never rejects. */
-  async #lookOn(look: Look, turns: Iterator<void, void>): Promise<void> {
+  async #lookOn(look: Look, slicer: Iterator<void, void>): Promise<void> {
     try {
       do await this.#host.pause();
-      while (turns.next().done !== true);
+      while (slicer.next().done !== true);
       this.#isNotifying = false;
       this.#isLooking = false;
       this.#looked(look);

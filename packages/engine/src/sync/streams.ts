@@ -71,7 +71,7 @@ export class Streams {
     goOn: (session) => this.#goOn(session),
     closed: (session) => this.#closed(session),
   };
-  readonly #turns: TimeSlicer;
+  readonly #slicer: TimeSlicer;
   readonly #budget: Budget;
   readonly #sessions = new Set<StreamingSession>();
   /** Sessions with streams or outcomes that wait until the peer reads. */
@@ -92,7 +92,7 @@ export class Streams {
     this.#platform = platform;
     this.#filters = new Filters(platform);
     const elapsed = (): number => platform.elapsed();
-    this.#turns = new TimeSlicer(() => platform.pause(), elapsed);
+    this.#slicer = new TimeSlicer(() => platform.pause(), elapsed);
     this.#budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: Infinity });
     this.#host = {
       groups: new Groups(new MatchIndex<Group>(platform, appId)),
@@ -339,7 +339,7 @@ export class Streams {
       tookOutcomes: (session, count) => this.#tookOutcomes(session, count),
       holdOutcomes: (session) => this.#holdOutcomes(session),
     });
-    await this.#turns.take(delivery.steps(), this.#budget, NOTHING_HELD);
+    await this.#slicer.take(delivery.steps(), this.#budget, NOTHING_HELD);
     this.#position = changes.txn;
     for (const stream of input.requested) {
       if (stream.phase !== "live" || !stream.hasWants) this.#requested.delete(stream);
@@ -413,7 +413,7 @@ export class Streams {
       snapshot.close();
       throw error;
     }
-    return this.#turns.take(steps, this.#budget, snapshot);
+    return this.#slicer.take(steps, this.#budget, snapshot);
   }
 
   /** The store itself fails: all streams end. */

@@ -126,7 +126,7 @@ export class SyncServer implements ConnectionHost {
   /** Digest for credentials that may read everything. */
   readonly #fullRights: Uint8Array;
   readonly #runs: RemoteRuns;
-  readonly #turns: TimeSlicer;
+  readonly #slicer: TimeSlicer;
   readonly #budget: Budget;
   #refusals = 0;
   #lastSession = 0;
@@ -158,7 +158,7 @@ export class SyncServer implements ConnectionHost {
     });
     const elapsed = (): number => platform.elapsed();
     this.allowance = options.allowance ?? new UploadAllowance(elapsed);
-    this.#turns = new TimeSlicer(pause, elapsed);
+    this.#slicer = new TimeSlicer(pause, elapsed);
     this.#budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: Infinity });
     const runTurns = new TimeSlicer(pause, elapsed);
     this.#runs = new RemoteRuns({
@@ -288,7 +288,7 @@ export class SyncServer implements ConnectionHost {
 
   remember(...upload: Parameters<RefusedUploads["add"]>): Promise<void> | undefined {
     const steps = this.refusedUploads.add(...upload);
-    const added = this.#turns.take(steps, this.#budget, NOTHING_HELD);
+    const added = this.#slicer.take(steps, this.#budget, NOTHING_HELD);
     return added instanceof Promise ? added.catch((error) => this.noteFault(error)) : undefined;
   }
 

@@ -142,7 +142,7 @@ test("[D12] what a dead document hides goes with its tombstone, and not before",
   expect(collect(state, 20)).toBe(EMPTY_STATE);
 });
 
-test("[D23] a document without a floor has no grave, and the oldest floor says where it is filed", () => {
+test("[D23] a document without a floor has no tombstone, and the oldest floor says where it is filed", () => {
   expect(oldestTombstone(EMPTY_STATE)).toBeUndefined();
   expect(oldestTombstone(peerAfter(insert({ a: 1 })).state)).toBeUndefined();
   expect(oldestTombstone(peerAfter(insert({ a: 1 }), remove()).state)).toBe(2);
@@ -152,22 +152,22 @@ test("[D23] a document without a floor has no grave, and the oldest floor says w
   ).toBeUndefined();
 });
 
-/** The grave is where collection begins: below it nothing goes, at it something does. */
+/** The tombstone is where collection begins: below it nothing goes, at it something does. */
 const isFiledRight: Law = (history) => {
   for (const { state } of history.replicas) {
     const tombstone = oldestTombstone(state);
     const all = collect(state, Number.MAX_SAFE_INTEGER);
     if (tombstone === undefined) {
-      if (all !== state) fail("no grave", describeState(all), describeState(state));
+      if (all !== state) fail("no tombstone", describeState(all), describeState(state));
       continue;
     }
-    if (collect(state, tombstone - 1) !== state) fail("below the grave", "a change", "none");
-    if (collect(state, tombstone) === state) fail("at the grave", "no change", "one");
-    if (oldestTombstone(all) !== undefined) fail("after all", describeState(all), "no grave");
+    if (collect(state, tombstone - 1) !== state) fail("below the tombstone", "a change", "none");
+    if (collect(state, tombstone) === state) fail("at the tombstone", "no change", "one");
+    if (oldestTombstone(all) !== undefined) fail("after all", describeState(all), "no tombstone");
   }
 };
 
-test("[D23] a horizon below the grave forgets nothing, one at it forgets something", () => {
+test("[D23] a horizon below the tombstone forgets nothing, one at it forgets something", () => {
   expectLaw(isFiledRight);
 });
 

@@ -191,12 +191,12 @@ describe("a fill that is cut", () => {
     await insert(a, 60);
     const queries = { cars: ["n < 10"] };
     let pieces = 0;
-    let isTold = false;
+    let isReported = false;
     const isCut = (message: LinkMessage): boolean => {
       if (message.t !== "documents") return false;
-      if (message.range === undefined) isTold = true;
+      if (message.range === undefined) isReported = true;
       else if (++pieces === 3) void a.put("cars", { _id: "0006+", n: 3 });
-      return isTold && message.range !== undefined;
+      return isReported && message.range !== undefined;
     };
     const first = follow(b, a, { queries }, { isCut });
     await until(() => first.isOver);

@@ -6,24 +6,28 @@ import { expect, test } from "vitest";
 import { LinkOrder } from "../../src/link/link-order.ts";
 import { openStore } from "../support/open-store.ts";
 
-async function order(turn: LinkOrder, name: string, told: string[]): Promise<void> {
+async function order(turn: LinkOrder, name: string, reported: string[]): Promise<void> {
   await turn.first();
-  told.push(name);
+  reported.push(name);
 }
 
 test("[S51] a link has its turn when all before it are over, in whatever order they end", async () => {
   const { store } = await openStore();
   const [one, two, three] = [0, 1, 2].map(() => new LinkOrder(store, "a"));
   if (one === undefined || two === undefined || three === undefined) throw new Error("no turns");
-  const told: string[] = [];
-  const all = [order(one, "one", told), order(two, "two", told), order(three, "three", told)];
+  const reported: string[] = [];
+  const all = [
+    order(one, "one", reported),
+    order(two, "two", reported),
+    order(three, "three", reported),
+  ];
   expect([one, two, three].map(({ isFirst }) => isFirst)).toEqual([true, false, false]);
   two.end();
   await Promise.all(all.slice(0, 2));
-  expect([told, three.isFirst]).toEqual([["one", "two"], false]);
+  expect([reported, three.isFirst]).toEqual([["one", "two"], false]);
   one.end();
   await Promise.all(all);
-  expect([told, three.isFirst]).toEqual([["one", "two", "three"], true]);
+  expect([reported, three.isFirst]).toEqual([["one", "two", "three"], true]);
   // Also twice.
   one.end();
   expect(new LinkOrder(store, "a").isFirst).toBe(false);

@@ -150,8 +150,10 @@ test("[S30] [K75] the site of a device that came over a link is free for the dev
 
 test("[K75] a store keeps a bounded number of sites", async () => {
   const { store } = await linkedStore("a");
-  const told = Array.from({ length: SERVER_SITES_MAX + 10 }, (_, i) => `${i}`.padStart(16, "0"));
-  await noteServerSites(store, told);
+  const reported = Array.from({ length: SERVER_SITES_MAX + 10 }, (_, i) =>
+    `${i}`.padStart(16, "0"),
+  );
+  await noteServerSites(store, reported);
   expect(serverSites(store.snapshot())).toHaveLength(SERVER_SITES_MAX);
 });
 

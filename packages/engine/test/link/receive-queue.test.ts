@@ -68,9 +68,9 @@ test("[S52] what waits for others as well stays for them when queries are releas
   line.push([arrival(one), arrival(one, two)], [{ query: one, txn: 5 }], 0);
   line.release(new Set([one]));
   expect(line.bytes).toBe(10);
-  const [parcel] = line.take(LIMITS, false);
-  expect(parcel?.arrivals.map(({ queries }) => queries)).toEqual([[two]]);
-  expect(parcel?.reached).toEqual([]);
+  const [batch] = line.take(LIMITS, false);
+  expect(batch?.arrivals.map(({ queries }) => queries)).toEqual([[two]]);
+  expect(batch?.reached).toEqual([]);
 });
 
 test("[S52] what was refused together goes one by one, in its order", () => {

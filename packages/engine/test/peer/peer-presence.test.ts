@@ -42,22 +42,22 @@ test("[S40] metadata above 16 KB is not taken, and what was said before stays", 
 
 test("[S41] watchers are told soon, once for all that changed, and not when nothing did", async () => {
   const peer = await peerRig();
-  const told: Presence[] = [];
-  peer.sync.watch((presence) => told.push(presence));
-  expect(told).toEqual([]);
+  const reported: Presence[] = [];
+  peer.sync.watch((presence) => reported.push(presence));
+  expect(reported).toEqual([]);
   peer.server.pass(50);
-  expect(told).toEqual([OFFLINE]);
+  expect(reported).toEqual([OFFLINE]);
   const connection = await connect(peer);
   await until(() => connection.of("watch").length === 1);
   connection.say(whole(1), { t: "presence", total: 2, peers: [otherPeer(2)], gone: [] });
-  expect(told).toHaveLength(1);
+  expect(reported).toHaveLength(1);
   peer.server.pass(50);
   const both = { isConnected: true, total: 2, peers: [otherPeer(1), otherPeer(2)] };
-  expect(told.slice(1)).toEqual([both]);
+  expect(reported.slice(1)).toEqual([both]);
   expect(peer.sync.presence).toEqual(both);
   connection.say({ t: "pong", ping: 1, now: 1 });
   peer.server.pass(50);
-  expect(told).toHaveLength(2);
+  expect(reported).toHaveLength(2);
   await peer.sync.close();
 });
 
@@ -67,10 +67,10 @@ test("[S41] whoever watches later is told what is known, and the server is not a
   const stopFirst = peer.sync.watch(() => undefined);
   connection.say(whole(1));
   peer.server.pass(50);
-  const told: Presence[] = [];
-  const stopSecond = peer.sync.watch((presence) => told.push(presence));
+  const reported: Presence[] = [];
+  const stopSecond = peer.sync.watch((presence) => reported.push(presence));
   peer.server.pass(50);
-  expect(told.map(({ total }) => total)).toEqual([1]);
+  expect(reported.map(({ total }) => total)).toEqual([1]);
   stopFirst();
   stopFirst();
   expect(connection.of("watch")).toEqual([{ t: "watch", isOn: true }]);
@@ -82,14 +82,14 @@ test("[S41] whoever watches later is told what is known, and the server is not a
 
 test("[S41] who stops watching is told nothing more, also what was about to be told", async () => {
   const peer = await peerRig();
-  const told: Presence[] = [];
-  const stop = peer.sync.watch((presence) => told.push(presence));
+  const reported: Presence[] = [];
+  const stop = peer.sync.watch((presence) => reported.push(presence));
   stop();
   peer.server.pass(50);
   const other = peer.sync.watch(() => stopLast());
-  const stopLast = peer.sync.watch((presence) => told.push(presence));
+  const stopLast = peer.sync.watch((presence) => reported.push(presence));
   peer.server.pass(50);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   other();
   expect(peer.server.timerCount).toBe(0);
   await peer.sync.close();
@@ -97,15 +97,15 @@ test("[S41] who stops watching is told nothing more, also what was about to be t
 
 test("[S41] nobody is known when the connection ends, and the next one is asked anew", async () => {
   const peer = await peerRig();
-  const told: Presence[] = [];
-  peer.sync.watch((presence) => told.push(presence));
+  const reported: Presence[] = [];
+  peer.sync.watch((presence) => reported.push(presence));
   const connection = await connect(peer);
   connection.say(whole(1));
   peer.server.pass(1000);
   connection.cut();
   expect(peer.sync.presence).toEqual(OFFLINE);
   peer.server.pass(50);
-  expect(told.map(({ isConnected, total }) => [isConnected, total])).toEqual([
+  expect(reported.map(({ isConnected, total }) => [isConnected, total])).toEqual([
     [true, 1],
     [false, 0],
   ]);
@@ -113,20 +113,20 @@ test("[S41] nobody is known when the connection ends, and the next one is asked 
   await until(() => next.of("watch").length === 1);
   next.say(whole(2, 3));
   peer.server.pass(50);
-  expect(told.at(-1)?.peers.map(({ session }) => session)).toEqual([2, 3]);
+  expect(reported.at(-1)?.peers.map(({ session }) => session)).toEqual([2, 3]);
   await peer.sync.close();
   expect(peer.server.timerCount).toBe(0);
 });
 
 test("[S41] a watcher that throws is reported, and the others are told", async () => {
   const peer = await peerRig();
-  const told: Presence[] = [];
+  const reported: Presence[] = [];
   peer.sync.watch(() => {
     throw new Error("a fault of the app");
   });
-  peer.sync.watch((presence) => told.push(presence));
+  peer.sync.watch((presence) => reported.push(presence));
   peer.server.pass(50);
-  expect(told).toEqual([OFFLINE]);
+  expect(reported).toEqual([OFFLINE]);
   expect(peer.events).toEqual([{ kind: "failed", error: new Error("a fault of the app") }]);
   await peer.sync.close();
 });

@@ -286,7 +286,7 @@ test("the table of the runs has a row for every event that can move them", () =>
 const WATCHES: { readonly [watch: string]: () => SessionScript } = {
   unwatched: () => new SessionScript().idle(),
   asked: () => watching(new SessionScript()),
-  told: () => {
+  reported: () => {
     const script = watching(new SessionScript());
     script.hear({ t: "presence", isWhole: true, total: 2, peers: [otherPeer(1)], gone: [] });
     return script;

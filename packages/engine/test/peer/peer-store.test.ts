@@ -240,7 +240,7 @@ async function uploadBare(pair: PeerPair): Promise<() => Promise<void>> {
   return () => take(pair, outcomeOf(sequenced, "applied", txn));
 }
 
-function tell({ peer }: PeerPair, entry: DocumentEntry): Promise<unknown> {
+function report({ peer }: PeerPair, entry: DocumentEntry): Promise<unknown> {
   return peer.apply({ parts: [], outcomes: [], notices: [["c", entry]] });
 }
 
@@ -249,7 +249,7 @@ test("[S74] what came for nobody any more is taken where it is held, and only th
   await write(pair, insert("a", { n: 1 }));
   const answer = await uploadBare(pair);
   await serverWrite(pair, insert("b", { n: 1 }));
-  for (const id of ["a", "b"]) await tell(pair, entryOf(pair.server, "c", id));
+  for (const id of ["a", "b"]) await report(pair, entryOf(pair.server, "c", id));
   await answer();
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1 });
   expect(fieldsOf(pair.peer.store, "c", "b")).toBeUndefined();
@@ -267,7 +267,7 @@ test("[S28] a delta that does not start from what is held has the own write all 
   const answer = await uploadBare(pair);
   const after = pair.server.read((view) => view.state("c", "a"));
   const delta = stateToBytes(difference(state, after.state));
-  await tell(pair, ["delta", "a", after.version, base, delta]);
+  await report(pair, ["delta", "a", after.version, base, delta]);
   await answer();
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 2, m: 1 });
   // Of which version it is was not said: the whole is taken when it comes.
@@ -280,10 +280,10 @@ test("[S28] [S21] what may not be read any more goes, unless a subscription that
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1 }));
   await send(pair, key, "a");
-  await tell(pair, ["drop", "a"]);
+  await report(pair, ["drop", "a"]);
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1 });
   await pair.peer.release(key);
-  await tell(pair, ["drop", "a"]);
+  await report(pair, ["drop", "a"]);
   expect(fieldsOf(pair.peer.store, "c", "a")).toBeUndefined();
 });
 

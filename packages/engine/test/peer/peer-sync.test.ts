@@ -124,8 +124,8 @@ test("[S27] a refused upload is told of, its effect is gone, and the next one go
   connection.say({ t: "committed", txn: 101, outcomes: [{ ...outcome, documents: [] }] });
   await until(() => peer.events.some(({ kind }) => kind === "refused"));
   expect(shown(peer, "x")).toBeUndefined();
-  const told = peer.events.flatMap((event) => (event.kind === "refused" ? event.uploads : []));
-  expect(told.map(({ kind, reason }) => [kind, reason])).toEqual([["refused", "no"]]);
+  const reported = peer.events.flatMap((event) => (event.kind === "refused" ? event.uploads : []));
+  expect(reported.map(({ kind, reason }) => [kind, reason])).toEqual([["refused", "no"]]);
   await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'y', 'n': 1})" });
   await until(() => connection.of("upload").length === 2);
   await peer.sync.close();

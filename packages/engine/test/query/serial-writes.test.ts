@@ -138,12 +138,12 @@ async function perform(runner: StatementRunner, asked: Action): Promise<SentRang
 }
 
 async function play({ runner, disk }: Bench, actions: readonly Action[]): Promise<SentRanges[]> {
-  const told: SentRanges[] = [];
+  const reported: SentRanges[] = [];
   const under: Promise<void>[] = [];
   const ask = (asked: Action): void => {
     const done = perform(runner, asked).then(
       (each) => {
-        if (each !== undefined) told.push(each);
+        if (each !== undefined) reported.push(each);
       },
       (error: unknown) => {
         // What fails with its flush has had no effect.
@@ -166,18 +166,18 @@ async function play({ runner, disk }: Bench, actions: readonly Action[]): Promis
   disk.failNextWrite(undefined);
   disk.releaseSyncs();
   await Promise.all(under);
-  return told;
+  return reported;
 }
 
 /** Those that changed something first: what changed nothing is told the last transaction before it. */
-function inOrder(told: readonly SentRanges[], changing: ReadonlySet<number>): SentRanges[] {
+function inOrder(reported: readonly SentRanges[], changing: ReadonlySet<number>): SentRanges[] {
   const isFirst = new Map<number, SentRanges>();
-  for (const each of told) {
+  for (const each of reported) {
     if (changing.has(each.txnId) && !isFirst.has(each.txnId) && changed(each))
       isFirst.set(each.txnId, each);
   }
   const rank = (each: SentRanges): number => (isFirst.get(each.txnId) === each ? 0 : 1);
-  return [...told].sort((a, b) => a.txnId - b.txnId || rank(a) - rank(b));
+  return [...reported].sort((a, b) => a.txnId - b.txnId || rank(a) - rank(b));
 }
 
 /** Whether a request may be the one that made its transaction. */
@@ -214,10 +214,10 @@ test("[K34] [K35] whatever is under way, answers, documents and log are those of
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 40 }), async (actions) => {
       const sliced = await openBench(11);
-      const told = await play(sliced, actions);
+      const reported = await play(sliced, actions);
       const log = logOf(sliced);
       const serial = await openBench(0);
-      for (const each of inOrder(told, new Set(log.map(({ txnId }) => txnId)))) {
+      for (const each of inOrder(reported, new Set(log.map(({ txnId }) => txnId)))) {
         const again = await perform(serial.runner, each.action);
         expect(again?.answer, `${JSON.stringify(each.action)} at ${each.txnId}`).toEqual(
           each.answer,

@@ -136,18 +136,18 @@ describe("[K34] uploads", () => {
 
   test("of many operations that are judged", async () => {
     const authority = authorityOf({ u: ["n >= 0"] }, { u: ["n >= 0"] });
-    const judge = uploadChecker({ ...open, appId: "app", authority: () => authority });
+    const checker = uploadChecker({ ...open, appId: "app", authority: () => authority });
     const upload = new SiteUploads(open.platform).ofSteps(inserts, inserts);
-    const answer = await open.store.upload(upload, judge);
+    const answer = await open.store.upload(upload, checker);
     expect(answer).toMatchObject({ record: { outcome: "applied" } });
     inSlices(COUNT);
   });
 
   test("of many operations, the last of which is refused", async () => {
     const authority = authorityOf({ u: ["true"] }, { u: [`n < ${COUNT - 1}`] });
-    const judge = uploadChecker({ ...open, appId: "app", authority: () => authority });
+    const checker = uploadChecker({ ...open, appId: "app", authority: () => authority });
     const upload = new SiteUploads(open.platform).next(...inserts);
-    const answer = await open.store.upload(upload, judge);
+    const answer = await open.store.upload(upload, checker);
     expect(answer).toMatchObject({ record: { outcome: "refused" } });
     inSlices(COUNT);
   });

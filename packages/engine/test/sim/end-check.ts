@@ -107,7 +107,7 @@ function tagsRefused({ tap, sent }: World): Set<string> {
 
 /** What a peer was told of an upload holds. */
 function checkTold({ tap, server, scheduler }: World): void {
-  for (const [name, { kind, restores }] of tap.told) {
+  for (const [name, { kind, restores }] of tap.reported) {
     if (restores !== server.restores || server.oracle.forgotten.has(name)) continue;
     const found = server.oracle.uploads.get(name)?.kind;
     if (found !== kind) scheduler.fail("what was told holds", `${name}: ${kind}, found ${found}`);

@@ -183,8 +183,8 @@ export class LinkClaims {
         // It was deleted; what it is now, if anything, is another document. Who was away until that
         // was forgotten at the source, and finds the log cut, cannot hear of it.
         const isForgotten = fills > known.fills && isOlder(now?.doc.dead, left?.doc.dead);
-        const isTold = left !== undefined && !isForgotten;
-        if (isTold && !this.#hasDeletion(book, place, left.doc, { name, stream, txn })) {
+        const isReported = left !== undefined && !isForgotten;
+        if (isReported && !this.#hasDeletion(book, place, left.doc, { name, stream, txn })) {
           this.#fail("[S51] each deletion of a followed collection comes", `${where} ${place}`);
         }
       } else if (!isUnasked && now?.fields !== undefined) {

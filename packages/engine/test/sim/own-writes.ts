@@ -60,10 +60,10 @@ export function watchOwnWrites(store: PeerStore, fail: (detail: string) => void)
 }
 
 /** Which documents are let go of. What may not be read may be held a little longer, as it was before. */
-function saidIn({ parts, notices: told = [], outcomes }: ConfirmedBatch): Said[] {
+function saidIn({ parts, notices: reported = [], outcomes }: ConfirmedBatch): Said[] {
   const entries = [
     ...parts.flatMap((part) => part.entries),
-    ...[...told, ...outcomes.flatMap(({ documents }) => documents)].map(([, entry]) => entry),
+    ...[...reported, ...outcomes.flatMap(({ documents }) => documents)].map(([, entry]) => entry),
   ];
   return entries.map(([kind, id]) => {
     const isLetGo = kind === "drop" || kind === "left" || kind === "deleted";

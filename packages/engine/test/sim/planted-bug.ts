@@ -31,8 +31,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
         Store.prototype,
         "upload",
         (original) =>
-          async function upload(this: Store, given, judge): Promise<UploadAnswer> {
-            original.call(this, given, judge).catch(() => undefined);
+          async function upload(this: Store, given, checker): Promise<UploadAnswer> {
+            original.call(this, given, checker).catch(() => undefined);
             const { digest } = given;
             const record = { digest, txnId: this.txnId, outcome: "applied", reason: "" } as const;
             return { kind: "taken", record, isReplay: false, documents: [] };

@@ -39,8 +39,8 @@ import { emptyDoc, type ModelDoc, mergeDocs, operationDelta, showDoc } from "../
 import {
   forget,
   hasFloorUpTo,
-  hasTombstone,
   hasTimeUpTo,
+  hasTombstone,
   isCovered,
   modelOf,
 } from "./model-horizon.ts";
@@ -112,7 +112,7 @@ export class ServerOracle {
   /** What each document has shown, over all lives of the server. */
   readonly #versions = new Map<string, Version[]>();
   #txn = 0;
-  #floor = 0;
+  #logStart = 0;
   /** The site of the server itself. */
   #site: Site = "";
   /**
@@ -177,7 +177,7 @@ export class ServerOracle {
     this.#ownTags = new Set(checkpoint.ownTags);
     this.#book?.restore(checkpoint.book);
     const { txnId, floor, horizon } = readHead(disk.durable.get(HEAD_KEY));
-    this.#floor = floor;
+    this.#logStart = floor;
     this.#horizon = horizon;
     // With a clock that was set back, only the history tells the lives apart.
     if (txnId <= this.#txn && !isClockBehind) {
@@ -243,7 +243,7 @@ export class ServerOracle {
 
   #step(txn: number, time: number, site: Site, operations: readonly Operation[]): void {
     for (const operation of operations) {
-      if (operation.kind === "trim") this.#floor = operation.upTo;
+      if (operation.kind === "trim") this.#logStart = operation.upTo;
       else if (operation.kind === "forget_sites") this.#forgetSites(operation.sites);
       else if (operation.kind === "catalog") this.#book?.catalog(operation);
       else if (operation.kind === "horizon") this.#forget(operation.time, txn);
@@ -372,7 +372,7 @@ export class ServerOracle {
   #forget(horizon: number, txn: number): void {
     this.#horizon = horizon;
     for (const [place, { doc, version }] of this.#documents) {
-      if (version > this.#floor || !hasTombstone(doc, horizon)) continue;
+      if (version > this.#logStart || !hasTombstone(doc, horizon)) continue;
       const rest = forget(doc, horizon);
       if (describeDoc(rest) === describeDoc(emptyDoc())) this.#documents.delete(place);
       else this.#documents.set(place, { doc: rest, version });

@@ -69,7 +69,7 @@ export class SimDevice {
   isWatching = false;
   isPrompt = false;
   /** What the app was told last; undefined when it does not watch. */
-  told: Presence | undefined;
+  reported: Presence | undefined;
   #sync: PeerSync | undefined;
   #unwatch: (() => void) | undefined;
   #runner: StatementRunner | undefined;
@@ -104,7 +104,7 @@ export class SimDevice {
     if (this.isWatching === isWatching) return;
     this.#node.note(isWatching ? "watches" : "watches no more");
     this.isWatching = isWatching;
-    this.told = undefined;
+    this.reported = undefined;
     if (isWatching && this.#sync !== undefined) this.#watch(this.#sync);
     if (isWatching) return;
     this.#unwatch?.();
@@ -112,9 +112,9 @@ export class SimDevice {
   }
 
   #watch(sync: PeerSync): void {
-    this.told = undefined;
+    this.reported = undefined;
     this.#unwatch = sync.watch((presence) => {
-      this.told = presence;
+      this.reported = presence;
     });
   }
 

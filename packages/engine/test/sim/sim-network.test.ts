@@ -196,17 +196,17 @@ test("a crash loses a write that was not synced, or keeps it, and the next proce
     const scheduler = new Scheduler(seededRandom(seed), false);
     const node = new SimNode("disk", scheduler, seed);
     const storage = node.storage();
-    const told: string[] = [];
-    void storage.commit(new Map([["a", 1]])).then(() => told.push("a"));
-    await scheduler.runUntil(() => told.length === 1, 1000);
+    const reported: string[] = [];
+    void storage.commit(new Map([["a", 1]])).then(() => reported.push("a"));
+    await scheduler.runUntil(() => reported.length === 1, 1000);
     node.writesToCrash = 0;
     node.onPowerLoss = () => node.crash();
-    void storage.commit(new Map([["b", 2]])).then(() => told.push("b"));
+    void storage.commit(new Map([["b", 2]])).then(() => reported.push("b"));
     await scheduler.runFor(1000);
     const snapshot = node.storage().snapshot();
     expect(snapshot.get("a")).toBe(1);
-    if (told.includes("b")) expect(snapshot.get("b")).toBe(2);
-    found.add(`${told.includes("b")} ${snapshot.has("b")}`);
+    if (reported.includes("b")) expect(snapshot.get("b")).toBe(2);
+    found.add(`${reported.includes("b")} ${snapshot.has("b")}`);
   }
   expect([...found].sort()).toEqual(["false false", "false true", "true true"]);
 });

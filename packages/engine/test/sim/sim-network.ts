@@ -270,11 +270,11 @@ export class SimConnection {
       return;
     }
     this.up.isBroken = true;
-    if (kind === "both" || kind === "client") this.#tell(this.client);
-    if (kind === "both" || kind === "server") this.#tell(this.server);
+    if (kind === "both" || kind === "client") this.#report(this.client);
+    if (kind === "both" || kind === "server") this.#report(this.server);
   }
 
-  #tell(end: End): void {
+  #report(end: End): void {
     this.network.scheduler.after(this.network.scheduler.between(0, 300), () => end.hangUp("cut"));
   }
 }

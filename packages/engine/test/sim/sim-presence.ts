@@ -30,7 +30,7 @@ export interface PresenceFault {
 export class SimPresence {
   readonly #simulation: Simulation;
   /** What the host of the server was told, by session. */
-  readonly #told = new Map<number, Present>();
+  readonly #reported = new Map<number, Present>();
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation;
@@ -40,19 +40,19 @@ export class SimPresence {
   /** A server begins: it knows nobody, and nobody was told to have left. */
   #follow(sync: SyncServer): void {
     const { life } = this.#simulation.server.node;
-    this.#told.clear();
+    this.#reported.clear();
     sync.onPeers(({ report, kind }) => {
       if (!life.isAlive) return;
       const { session, credential, description } = report;
       const { key, metadata } = description;
       this.#checkOrder(session, kind);
-      if (kind === "left") this.#told.delete(session);
-      else this.#told.set(session, { session, key, credential, metadata });
+      if (kind === "left") this.#reported.delete(session);
+      else this.#reported.set(session, { session, key, credential, metadata });
     });
   }
 
   #checkOrder(session: number, kind: string): void {
-    if (this.#told.has(session) !== (kind === "joined")) return;
+    if (this.#reported.has(session) !== (kind === "joined")) return;
     const { scheduler } = this.#simulation;
     scheduler.fail("[S40] who joins was not there, and who leaves was", `${kind} ${session}`);
   }
@@ -72,9 +72,9 @@ export class SimPresence {
       const detail = `listed\n  ${listed}\nconnected\n  ${expected}`;
       return { invariant: "[S40] the server lists who is connected", detail };
     }
-    const told = textOf([...this.#told.values()].sort((a, b) => a.session - b.session));
-    if (told !== expected) {
-      const detail = `told\n  ${told}\nconnected\n  ${expected}`;
+    const reported = textOf([...this.#reported.values()].sort((a, b) => a.session - b.session));
+    if (reported !== expected) {
+      const detail = `told\n  ${reported}\nconnected\n  ${expected}`;
       return { invariant: "[S40] the host is told who is connected", detail };
     }
     for (const peer of peers) {
@@ -88,7 +88,8 @@ export class SimPresence {
 
   /** What a peer that watches does not know; undefined when it knows all. */
   #wrongAt(peer: SimPeer, present: readonly Present[]): string | undefined {
-    const { listedPeers: listedPeers = PRESENCE_LIMITS.listedPeers } = this.#simulation.server.limits;
+    const { listedPeers: listedPeers = PRESENCE_LIMITS.listedPeers } =
+      this.#simulation.server.limits;
     const isOther = ({ key, credential }: Present): boolean =>
       key !== peer.device.key || credential !== peer.credential.name;
     const total = present.filter(isOther).length;
@@ -96,8 +97,8 @@ export class SimPresence {
     const expected = `${total} ${first.map(presentText).join("\n  ")}`;
     const found = knownText(peer.running?.sync.presence);
     if (found !== expected) return `${peer.name} knows\n  ${found}\nnot\n  ${expected}`;
-    const told = knownText(peer.device.told);
-    return told === expected ? undefined : `the app on ${peer.name} was told\n  ${told}`;
+    const reported = knownText(peer.device.reported);
+    return reported === expected ? undefined : `the app on ${peer.name} was told\n  ${reported}`;
   }
 
   /** Of each key and credential the newest session that both sides hold, in their order. */

@@ -111,7 +111,7 @@ export class SimServer implements Accepting {
   readonly #tap: WireTap;
   #running: Running | undefined;
   /** Transactions that somebody was told of. */
-  told = 0;
+  reported = 0;
   restores = 0;
   wasClockSetBack = false;
   /** Told of each process of the server before anybody speaks to it. */
@@ -263,7 +263,7 @@ export class SimServer implements Accepting {
         if (transactionId > this.oracle.txn) {
           this.#scheduler.fail("nothing is told before it is durable", `${transactionId}`);
         }
-        this.told = Math.max(this.told, transactionId);
+        this.reported = Math.max(this.reported, transactionId);
         return result.mutatedDocumentIds.length > 0;
       },
       () => false,

@@ -79,7 +79,7 @@ export class WireTap {
   readonly #parts: TapParts;
   readonly #sessions = new WeakMap<object, WireSession>();
   /** The last outcome that each upload's peer was sent. */
-  readonly told = new Map<string, ToldOutcome>();
+  readonly reported = new Map<string, ToldOutcome>();
   /** Uploads whose peer was told at any time that they had no effect. */
   readonly refused = new Set<string>();
   readonly #forks: Fork[] = [];
@@ -292,7 +292,7 @@ export class WireTap {
     }
     if (outcome.kind !== "applied") this.refused.add(name);
     const restores = this.#parts.restores();
-    this.told.set(name, { kind: outcome.kind, peer: end.connection.dialler, restores });
+    this.reported.set(name, { kind: outcome.kind, peer: end.connection.dialler, restores });
   }
 
   /**

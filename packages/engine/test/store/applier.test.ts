@@ -200,8 +200,10 @@ test("[D23] a write behind the horizon for what is not held is stale and kept as
   expect(result).toEqual(["stale", "stale", "unchanged"]);
   expect(fieldsOf(store, "c", "a")).toBeUndefined();
   expect(fieldsOf(store, "c", "b")).toEqual({ n: 1 });
-  const aside = [...dump(storage)].filter(([key]) => key.startsWith("a")).map(([, value]) => value);
-  expect(aside).toMatchObject([
+  const quarantined = [...dump(storage)]
+    .filter(([key]) => key.startsWith("a"))
+    .map(([, value]) => value);
+  expect(quarantined).toMatchObject([
     { site, operation: { id: "a" } },
     { site, operation: { id: "b" } },
   ]);

@@ -13,18 +13,18 @@ import {
   documentRange,
   entryKey,
   entryPrefix,
-  tombstoneKey,
-  tombstoneRange,
   orphanKey,
   orphanRange,
   prefixRange,
   readChangedKey,
   readEntryKey,
-  readTombstoneKey,
   readOrphanKey,
   readReferenceKey,
+  readTombstoneKey,
   referenceKey,
   referenceRange,
+  tombstoneKey,
+  tombstoneRange,
   transactionKey,
   transactionRange,
   txnIdOfKey,
@@ -57,7 +57,7 @@ test("[K2] documents of one collection lie together in the order of their ids", 
   );
 });
 
-test("[K2] the index of changes and the graves give back what they were made of", () => {
+test("[K2] the index of changes and the tombstones give back what they were made of", () => {
   fc.assert(
     fc.property(collections, txnIds, ids, (collection, number, idKey) => {
       const changed = changedKey(collection, number, idKey);
@@ -67,7 +67,9 @@ test("[K2] the index of changes and the graves give back what they were made of"
       const tombstone = tombstoneKey(number, collection, idKey);
       expect(readTombstoneKey(tombstone)).toEqual({ time: number, collection, idKey });
       expect(tombstone < tombstoneRange(number).to).toBe(true);
-      expect(tombstone < tombstoneRange(number - 1).to).toBe(number === 0 && tombstone < tombstoneRange(-1).to);
+      expect(tombstone < tombstoneRange(number - 1).to).toBe(
+        number === 0 && tombstone < tombstoneRange(-1).to,
+      );
     }),
   );
 });

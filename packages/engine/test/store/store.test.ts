@@ -238,13 +238,13 @@ test("[K23] the store's txnId is what is durable, at once for whoever was answer
   const { store, disk, platform } = await openStore();
   expect(store.txnId).toBe(0);
   disk.holdSyncs();
-  const told = store
+  const reported = store
     .transact((transaction) => transaction.apply([insert("a", {})]))
     .then(({ txnId }) => [txnId, store.txnId]);
   for (let i = 0; i < 10; i++) await Promise.resolve();
   expect(store.txnId).toBe(0);
   disk.releaseSyncs();
-  expect(await told).toEqual([1, 1]);
+  expect(await reported).toEqual([1, 1]);
   const again = await openStore({}, platform, disk);
   expect(again.store.txnId).toBe(1);
 });

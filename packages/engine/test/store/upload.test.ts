@@ -245,8 +245,8 @@ test("[S4] the number of the last upload is known for each site", async () => {
 test("[S26] a judge sees each step before and after, and what it refuses never was", async () => {
   const { store, storage } = await openStore();
   const seen: unknown[] = [];
-  const judge: CheckUpload = () =>
-    function* judgeStep(step, apply) {
+  const checker: CheckUpload = () =>
+    function* checkStep(step, apply) {
       const look = (): unknown => step.transaction.view.get("c", "a")?.fields["n"] ?? "none";
       const before = look();
       const outcomes = yield* apply();
@@ -255,11 +255,11 @@ test("[S26] a judge sees each step before and after, and what it refuses never w
       return outcomes;
     };
   const next = chain();
-  await store.upload(next(insert("a", { n: 1 })), judge);
+  await store.upload(next(insert("a", { n: 1 })), checker);
   const edits = [{ kind: "set", path: ["n"], value: 2 }] as const;
   const answer = await store.upload(
     next({ kind: "update", collection: "c", id: "a", edits }),
-    judge,
+    checker,
   );
   expect(answer.kind === "taken" && answer.record).toMatchObject({
     outcome: "refused",
@@ -319,11 +319,11 @@ test("[K27] the digest of a large upload, and what it names, are made a few oper
     };
   });
   const upload = chain()(...operations);
-  for (const isRepeat of [false, true]) {
+  for (const isReplay of [false, true]) {
     read = 0;
     most = 0;
     const answer = await store.upload(upload);
-    expect(answer).toMatchObject({ kind: "taken", isRepeat, record: { outcome: "applied" } });
+    expect(answer).toMatchObject({ kind: "taken", isReplay, record: { outcome: "applied" } });
     expect(answer.kind === "taken" && answer.documents.length).toBe(5000);
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThan(500);
@@ -339,9 +339,9 @@ test("[S26] an upload that writes nothing is refused: nobody would judge it", as
     uploads.ofSteps([]),
     uploads.ofSteps([insert("a", { n: 1 })], []),
   ];
-  const told = [];
-  for (const upload of empty) told.push(outcomeOf(await store.upload(upload)));
-  expect(told).toEqual([
+  const reported = [];
+  for (const upload of empty) reported.push(outcomeOf(await store.upload(upload)));
+  expect(reported).toEqual([
     "refused: expected at least one step at steps",
     "refused: expected at least one operation at steps[0].operations",
     "refused: expected at least one operation at steps[1].operations",

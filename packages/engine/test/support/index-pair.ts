@@ -17,10 +17,10 @@ import { DROPPED_INDEXES, droppedIndexOfKey } from "../../src/store/keys.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import { Store } from "../../src/store/store.ts";
 import { verify } from "../../src/store/verify.ts";
-import { differing, verdictOn } from "./index-judge.ts";
 import { type Asked, COLLECTIONS, type IndexStep, type Rules, type Step } from "./index-script.ts";
+import { differing, verdictOn } from "./index-verdict.ts";
 import { waysIn } from "./index-ways.ts";
-import { type SentRanges, told } from "./permission-answer.ts";
+import { type Reply, replyOf } from "./permission-answer.ts";
 import { CALLER } from "./permission-content.ts";
 import { allows } from "./permission-peer.ts";
 import { testPlatform } from "./test-platform.ts";
@@ -49,7 +49,7 @@ async function openSide(storage: KeyValue, isBuildHeld: boolean): Promise<Side> 
 export interface Answer {
   readonly difference: string | undefined;
   /** What was told without indexes. */
-  readonly told: SentRanges;
+  readonly reported: Reply;
   /** Whether the slow evaluator had a say. */
   readonly isChecked: boolean;
 }
@@ -107,20 +107,21 @@ export class IndexPair {
     const indexed = await this.#answer(this.#indexed, step);
     const { error } = plain;
     // What else may be refused is not known to the slow evaluator.
-    const isChecked = verdict !== undefined && (error === undefined || error === "query.evaluation");
+    const isChecked =
+      verdict !== undefined && (error === undefined || error === "query.evaluation");
     const difference =
       crashOf(plain) ??
       (isDeepStrictEqual(plain, indexed) ? undefined : differing("indexes", plain, indexed)) ??
       (isChecked ? verdict(plain, readable) : undefined) ??
       this.#leftDifference(step);
-    return { difference, told: plain, isChecked };
+    return { difference, reported: plain, isChecked };
   }
 
   /** How the store with indexes comes to an answer, as it says; nothing for what has no plan. */
   async ways(step: Asked): Promise<ReadonlySet<string>> {
     const { runner } = this.#indexed;
     const authority = this.#authority;
-    const explained = await told(async () => {
+    const explained = await replyOf(async () => {
       switch (step.kind) {
         case "statement": {
           const statement = `EXPLAIN ${step.statement}`;
@@ -167,9 +168,9 @@ export class IndexPair {
     }
   }
 
-  async #answer({ runner }: Side, step: Asked): Promise<SentRanges> {
+  async #answer({ runner }: Side, step: Asked): Promise<Reply> {
     const authority = this.#authority;
-    return told(async () => {
+    return replyOf(async () => {
       switch (step.kind) {
         case "statement": {
           const { queryType, items, mutatedDocumentIds } = await runner.execute({
@@ -211,7 +212,7 @@ export class IndexPair {
   }
 }
 
-function crashOf({ crash }: SentRanges): string | undefined {
+function crashOf({ crash }: Reply): string | undefined {
   return typeof crash === "string" ? `crashes: ${crash}` : undefined;
 }
 

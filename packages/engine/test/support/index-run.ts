@@ -15,7 +15,7 @@ import {
   shownScript,
 } from "./index-script.ts";
 import { INDEX_OPERATORS } from "./index-ways.ts";
-import { Tally, type SentRanges } from "./permission-answer.ts";
+import { type Reply, Tally } from "./permission-answer.ts";
 import { smallestFailing } from "./smaller-script.ts";
 
 /** Asked before all indexes were complete. */
@@ -84,7 +84,7 @@ async function firstDifference(
       count(tally, step, answer);
       if (rules !== undefined) tally.count("with rules");
       if (isBuilding) tally.count(BUILDING);
-      if (answer.told["error"] === undefined) await countWays(tally, pair, step, answer);
+      if (answer.reported["error"] === undefined) await countWays(tally, pair, step, answer);
     }
     if (isLarge) await pair.whenBuilt();
     const [problem] = pair.problems();
@@ -106,13 +106,13 @@ function isAsked(step: Step): step is Asked {
   }
 }
 
-function count(tally: Tally, step: Asked, { told, isChecked }: Answer): void {
+function count(tally: Tally, step: Asked, { reported, isChecked }: Answer): void {
   tally.count("asked");
   if (isChecked) tally.count("judged");
-  if (told["error"] !== undefined) return;
+  if (reported["error"] !== undefined) return;
   tally.count("answered");
   for (const kind of kindsOf(step)) tally.count(kind);
-  if (isFound(told)) tally.count("found");
+  if (isFound(reported)) tally.count("found");
 }
 
 /** Only of what is answered: a plan that fails proves nothing. */
@@ -120,20 +120,22 @@ async function countWays(
   tally: Tally,
   pair: IndexPair,
   step: Asked,
-  { told }: Answer,
+  { reported }: Answer,
 ): Promise<void> {
   const ways = await pair.ways(step);
   for (const way of ways) tally.count(way);
   if (!INDEX_OPERATORS.some((name) => ways.has(name))) return;
   tally.count("from an index");
-  if (isFound(told)) tally.count("found by an index");
+  if (isFound(reported)) tally.count("found by an index");
 }
 
 /** Whether documents were found, rather than none. */
-function isFound(told: SentRanges): boolean {
-  const lists = [told["rows"], told["documents"], told["ids"]] as (
+function isFound(reported: Reply): boolean {
+  const lists = [reported["rows"], reported["documents"], reported["ids"]] as (
     | readonly unknown[]
     | undefined
   )[];
-  return lists.some((all) => all !== undefined && all.length > 0) || Number(told["count"] ?? 0) > 0;
+  return (
+    lists.some((all) => all !== undefined && all.length > 0) || Number(reported["count"] ?? 0) > 0
+  );
 }

@@ -6,8 +6,8 @@
 import { countPieces } from "../../../protocol/test/support/step-count.ts";
 import { Budget } from "../../src/query/frame/budget.ts";
 import type { Run } from "../../src/query/frame/frame.ts";
-import { type Datum, Failure, isDatumArray, isDatumObject } from "../../src/query/value/datum.ts";
 import { underMeter } from "../../src/query/value/cost-meter.ts";
+import { type Datum, Failure, isDatumArray, isDatumObject } from "../../src/query/value/datum.ts";
 import { testRun } from "./function-call.ts";
 
 export type MeteredCall = (run: Run) => unknown;
@@ -73,20 +73,20 @@ const LOOKS_MAX = 3;
 
 /** Whether the call has done more than the budget had heard of when it next looks at the clock. */
 export function honestyFault(call: MeteredCall): string | undefined {
-  const told: number[] = [];
+  const reported: number[] = [];
   const pieces = countPieces((cut) => {
     const budget = toldBudget((steps) => {
-      if (told.length >= LOOKS_MAX) return;
+      if (reported.length >= LOOKS_MAX) return;
       cut();
-      told.push(steps);
+      reported.push(steps);
     });
     metered(call, budget);
-    told.push(budget.work);
+    reported.push(budget.work);
   });
   let done = 0;
   for (const [i, steps] of pieces.entries()) {
     done += steps;
-    const known = told[i] ?? 0;
+    const known = reported[i] ?? 0;
     if (done <= FREE_STEPS + HOST_STEPS_PER_STEP * known) continue;
     return `expected the budget to know of the work that is done, found ${Math.round(done)} steps when it knew of ${Math.round(known)}`;
   }

@@ -47,8 +47,8 @@ export class PeerModel {
       const isConfirmed = appliedAt !== undefined && appliedAt <= held.version;
       for (const write of writes) {
         // A tombstone of the server does not tell that the document was seeded; the write does.
-        const isTold = isConfirmed && write.operation.kind !== "initial";
-        if (write.id === id && !isTold) state = after(state, write);
+        const isReported = isConfirmed && write.operation.kind !== "initial";
+        if (write.id === id && !isReported) state = after(state, write);
       }
     }
     return state;
@@ -115,7 +115,7 @@ export class PeerModel {
   }
 
   /** The state that came of an upload. */
-  told(id: string, state: DocumentState, version: number): void {
+  reported(id: string, state: DocumentState, version: number): void {
     const held = this.#held.get(id);
     if (held !== undefined) confirm(held, state, version);
   }

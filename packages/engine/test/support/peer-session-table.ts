@@ -460,38 +460,38 @@ export const RUN_TABLE: { readonly [event: string]: RunColumns } = {
 export interface PresenceColumns {
   readonly unwatched: string;
   readonly asked: string;
-  readonly told: string;
+  readonly reported: string;
 }
 
 export const PRESENCE_TABLE: { readonly [event: string]: PresenceColumns } = {
   "watch on": {
     unwatched: "0:  <- open: send watch",
     asked: "0:  <- nothing",
-    told: "2: 1 <- nothing",
+    reported: "2: 1 <- nothing",
   },
   "watch off": {
     unwatched: "0:  <- nothing",
     asked: "0:  <- open: send watch",
-    told: "0:  <- open: send watch",
+    reported: "0:  <- open: send watch",
   },
   "message presence": {
     unwatched: "0:  <- nothing",
     asked: "0:  <- nothing",
-    told: "3: 2 <- nothing",
+    reported: "3: 2 <- nothing",
   },
   "message presence, whole": {
     unwatched: "0:  <- nothing",
     asked: "3: 2 <- nothing",
-    told: "3: 2 <- nothing",
+    reported: "3: 2 <- nothing",
   },
   stop: {
     unwatched: "offline <- stopped: send bye, hangUp, report disconnected, sleep",
     asked: "offline <- stopped: send bye, hangUp, report disconnected, sleep",
-    told: "offline <- stopped: send bye, hangUp, report disconnected, sleep",
+    reported: "offline <- stopped: send bye, hangUp, report disconnected, sleep",
   },
   disconnected: {
     unwatched: "offline <- waiting: hangUp, report disconnected, wakeAt",
     asked: "offline <- waiting: hangUp, report disconnected, wakeAt",
-    told: "offline <- waiting: hangUp, report disconnected, wakeAt",
+    reported: "offline <- waiting: hangUp, report disconnected, wakeAt",
   },
 };

@@ -152,8 +152,8 @@ export class PeerWalk {
     const next = peer.sequenced().find(({ number }) => number > this.#sent);
     if (next === undefined) return;
     this.#sent = next.number;
-    const judge: CheckUpload | undefined = this.random.oneIn(4) ? refuseAll : undefined;
-    const answer = await server.upload(next, judge);
+    const checker: CheckUpload | undefined = this.random.oneIn(4) ? refuseAll : undefined;
+    const answer = await server.upload(next, checker);
     if (answer.kind !== "taken") throw new Error(`the upload is ${answer.kind}`);
     const { outcome: kind, txnId: txn, reason } = answer.record;
     const { site, number, commitId } = next;
@@ -178,17 +178,17 @@ export class PeerWalk {
     });
     await this.#apply([], outcomes);
     for (const [i, { documents }] of outcomes.entries()) {
-      for (const [, entry] of documents) this.#tell(entry);
+      for (const [, entry] of documents) this.#report(entry);
       this.model.end(heard[i]?.[0].commitId ?? 0);
     }
   }
 
-  #tell(entry: DocumentEntry): void {
+  #report(entry: DocumentEntry): void {
     const id = entry[1] as string;
     if (entry[0] === "drop") return this.model.forget(id);
-    if (entry[0] === "put") return this.model.told(id, stateOfParts(entry[3]), entry[2]);
+    if (entry[0] === "put") return this.model.reported(id, stateOfParts(entry[3]), entry[2]);
     if (entry[0] === "deleted") {
-      this.model.told(id, tombstone(entry, this.model.confirmed(id)), entry[2]);
+      this.model.reported(id, tombstone(entry, this.model.confirmed(id)), entry[2]);
     }
   }
 

@@ -47,10 +47,10 @@ export class Tally {
 }
 
 /** What somebody is told. */
-export type SentRanges = { readonly [part: string]: unknown };
+export type Reply = { readonly [part: string]: unknown };
 
 /** Told the same as the other, or denied in one of these words. */
-export type Expected = { readonly told: SentRanges } | { readonly denied: readonly string[] };
+export type Expected = { readonly reply: Reply } | { readonly denied: readonly string[] };
 
 /** How a denial begins. */
 export const DENIAL = "the credential has no permission";
@@ -67,7 +67,7 @@ export function noToken(at = ""): Expected {
   return { denied: [`${DENIAL} to refer to this attachment${at}`] };
 }
 
-export async function told(work: () => Promise<SentRanges> | SentRanges): Promise<SentRanges> {
+export async function replyOf(work: () => Promise<Reply> | Reply): Promise<Reply> {
   try {
     return await work();
   } catch (error) {
@@ -90,10 +90,10 @@ export async function settle(peer: Peer, { read }: FuzzWorld): Promise<Placed[]>
   return moved;
 }
 
-export function differenceOf(expected: Expected, found: SentRanges): string | undefined {
-  if ("told" in expected) {
-    if (isDeepStrictEqual(expected.told, found)) return undefined;
-    return differing("answer", expected.told, found);
+export function differenceOf(expected: Expected, found: Reply): string | undefined {
+  if ("reply" in expected) {
+    if (isDeepStrictEqual(expected.reply, found)) return undefined;
+    return differing("answer", expected.reply, found);
   }
   const { error, message } = found;
   const isExpected = error === "permission.denied" && expected.denied.includes(String(message));

@@ -21,9 +21,9 @@ import {
   noRule,
   noToken,
   type Prediction,
+  type Reply,
+  replyOf,
   settle,
-  type SentRanges,
-  told,
 } from "./permission-answer.ts";
 import type { FuzzWorld } from "./permission-fuzz.ts";
 import {
@@ -71,7 +71,7 @@ export class BatchModel {
       for (const { collection, id } of moved) this.#hidden.add(keyOf(collection, id));
       this.#moved.push(...moved);
     }
-    return { expected: { told: { results } }, next: { readable: peer, moved: this.#moved } };
+    return { expected: { reply: { results } }, next: { readable: peer, moved: this.#moved } };
   }
 
   #end(nature: Nature, expected: Expected): Expected {
@@ -106,12 +106,12 @@ export class BatchModel {
     const before = documentsOf(peer).get(key);
     const denied = noDocument(collection, placeOf(i));
     const outcome = await runAt(peer, command, i);
-    if (outcome["error"] === "attachment.invalid") return { end: { told: outcome } };
+    if (outcome["error"] === "attachment.invalid") return { end: { reply: outcome } };
     if (this.#hidden.has(key)) return { end: this.#end("takenId", denied) };
     if (before !== undefined && !allows(write, before)) {
       return { end: this.#end("unwritable", denied) };
     }
-    if (outcome["error"] !== undefined) return { end: { told: outcome } };
+    if (outcome["error"] !== undefined) return { end: { reply: outcome } };
     const result = resultOf(outcome);
     assert(result.method === "upsert", "the result of an upsert");
     const after = documentsOf(peer).get(keyOf(collection, result.id));
@@ -121,7 +121,7 @@ export class BatchModel {
 
   async #change(peer: Peer, command: UpdateCommand | RemoveCommand, i: number): Promise<Step> {
     const { collection, query, args } = command;
-    if (this.#isUnknown(peer, collection)) return { end: { told: unknown(collection, i) } };
+    if (this.#isUnknown(peer, collection)) return { end: { reply: unknown(collection, i) } };
     const { documents } = await peer.runner.find({ collection, query, args });
     const trial = await copyOf(peer);
     const counts = { done: 0, error: 0, denied: 0 };
@@ -133,7 +133,7 @@ export class BatchModel {
       if (outcome === "done") allowed.push(document.id);
     }
     const outcome = await runAt(peer, { ...command, ...these(allowed) }, i);
-    if (outcome["error"] !== undefined) return { end: { told: outcome } };
+    if (outcome["error"] !== undefined) return { end: { reply: outcome } };
     if (counts.denied > 0) this.natures.push("counted");
     const permissionDenied = counts.denied;
     const rest = { internalError: 0, permissionDenied };
@@ -161,7 +161,7 @@ function placeOf(i: number): string {
   return ` at commands[${i}]`;
 }
 
-function unknown(collection: string, i: number): SentRanges {
+function unknown(collection: string, i: number): Reply {
   const at = `commands[${i}].collection`;
   const message = `unknown collection "${collection}" at ${at}`;
   return { error: "query.collection", message, at, place: undefined };
@@ -172,8 +172,8 @@ function these(ids: readonly Value[]): { readonly query: string; readonly args: 
 }
 
 /** Runs a command as the one with this number, by a caller without rules. */
-async function runAt({ runner }: Peer, command: WriteCommand, i: number): Promise<SentRanges> {
-  const outcome = await told(async () => ({
+async function runAt({ runner }: Peer, command: WriteCommand, i: number): Promise<Reply> {
+  const outcome = await replyOf(async () => ({
     results: (await runner.write({ commands: [command] })).results,
   }));
   const moved = (text: unknown): unknown =>
@@ -181,7 +181,7 @@ async function runAt({ runner }: Peer, command: WriteCommand, i: number): Promis
   return Object.fromEntries(Object.entries(outcome).map(([name, part]) => [name, moved(part)]));
 }
 
-function resultOf({ results }: SentRanges): WriteResult {
+function resultOf({ results }: Reply): WriteResult {
   const last = (results as readonly WriteResult[]).at(-1);
   assert(last !== undefined, "the result of a command");
   return last;

@@ -27,11 +27,11 @@ import {
   noRule,
   noToken,
   type Prediction,
+  type Reply,
   RULED,
-  type SentRanges,
+  replyOf,
   settle,
   type Tally,
-  told,
 } from "./permission-answer.ts";
 import { BatchModel } from "./permission-batch.ts";
 import { CALLER } from "./permission-content.ts";
@@ -64,7 +64,7 @@ import {
 import { withoutTimes } from "./profile-times.ts";
 
 /** What was read or written, without the number of the transaction and without times. */
-function shownResult(result: StatementResult): SentRanges {
+function shownResult(result: StatementResult): Reply {
   const { queryType, items, mutatedDocumentIds, warnings, totalWarningsCount } = result;
   return {
     queryType,
@@ -85,7 +85,7 @@ function untimed(row: Value): Value {
  * the documents that somebody looked at, and memory is that of the way. The way may depend on rules
  * (P21), but never on what they hide.
  */
-function sameWay(plain: SentRanges, ruled: SentRanges): SentRanges {
+function sameWay(plain: Reply, ruled: Reply): Reply {
   if ([plain, ruled].some(({ error }) => error === "query.too_large")) return ruled;
   if (plain["error"] !== undefined || ruled["error"] !== undefined) return plain;
   const { warnings, totalWarningsCount } = ruled;
@@ -139,7 +139,7 @@ export class PermissionPair {
   readonly #indexed: ReadonlySet<string>;
   readonly #sent: Value[] = [];
   #number = 0;
-  #unruled: SentRanges | undefined;
+  #unruled: Reply | undefined;
   readonly #tally: Tally;
 
   private constructor(world: FuzzWorld, whole: Peer, readable: Peer, tally: Tally) {
@@ -238,14 +238,15 @@ export class PermissionPair {
     const isStatement = request.kind === "statement" && !WRITES.test(request.statement);
     const isRead = isStatement || request.kind === "find" || request.kind === "count";
     const isChange = isStatement && ABOUT_THE_WHOLE.test(request.statement);
-    this.#unruled = isRead && !isChange ? await told(() => ask(this.#whole, request)) : undefined;
+    this.#unruled =
+      isRead && !isChange ? await replyOf(() => ask(this.#whole, request)) : undefined;
   }
 
   #noteNature(nature: Nature): void {
     this.#tally.count(BY_NATURE[nature]);
   }
 
-  #count(request: FuzzRequest, found: SentRanges): void {
+  #count(request: FuzzRequest, found: Reply): void {
     this.#noteNature("transaction");
     this.#tally.count("requests");
     this.#tally.count(request.kind);
@@ -258,16 +259,16 @@ export class PermissionPair {
     for (const way of waysIn([rows ?? null, plan ?? null] as Value)) this.#tally.count(way);
   }
 
-  async #ask(request: FuzzRequest): Promise<SentRanges> {
+  async #ask(request: FuzzRequest): Promise<Reply> {
     const authority = this.#authority;
     this.#whole.reseed(this.#number);
     if (request.kind === "attachment") {
       return { isReadable: await this.#whole.runner.mayReadAttachment(request.id, authority) };
     }
-    return told(() => ask(this.#whole, request, { authority, isUnknownRefused: true }));
+    return replyOf(() => ask(this.#whole, request, { authority, isUnknownRefused: true }));
   }
 
-  #remember({ statement, isTight }: Statement, found: SentRanges): void {
+  #remember({ statement, isTight }: Statement, found: Reply): void {
     if (isTight) return;
     const error = found["error"];
     const { rows = [], ids = [] } = found as { readonly rows?: Value[]; readonly ids?: Value[] };
@@ -287,7 +288,7 @@ export class PermissionPair {
         return this.#expectStatement(request);
       case "attachment":
         this.#noteNature("token");
-        return { expected: { told: { isReadable: this.#mayReadContent(request.id) } } };
+        return { expected: { reply: { isReadable: this.#mayReadContent(request.id) } } };
       case "write": {
         const model = new BatchModel(this.world, this.#readable, new Set(this.#hidden.keys()));
         const prediction = await model.predict(request.commands, this.#number);
@@ -302,13 +303,13 @@ export class PermissionPair {
         }
         this.#noteNature("known");
         const isUnknownRefused = read.everything;
-        const answer = await told(() => ask(this.#readable, request, { isUnknownRefused }));
+        const answer = await replyOf(() => ask(this.#readable, request, { isUnknownRefused }));
         if (request.kind !== "find" || answer["plan"] === undefined) {
-          return { expected: { told: answer } };
+          return { expected: { reply: answer } };
         }
         const by = { isUnknownRefused, authority: this.#authority };
-        const { plan } = await told(() => ask(this.#readable, request, by));
-        return { expected: { told: { ...answer, plan } } };
+        const { plan } = await replyOf(() => ask(this.#readable, request, by));
+        return { expected: { reply: { ...answer, plan } } };
       }
     }
   }
@@ -319,11 +320,11 @@ export class PermissionPair {
 
   async #expectStatement(request: Statement): Promise<Prediction> {
     const { statement } = request;
-    const wrong = await told(() => {
+    const wrong = await replyOf(() => {
       this.#readable.runner.prepare(statement);
       return {};
     });
-    if (wrong["error"] !== undefined) return { expected: { told: wrong } };
+    if (wrong["error"] !== undefined) return { expected: { reply: wrong } };
     if (ABOUT_THE_WHOLE.test(statement)) {
       this.#noteNature("whole");
       return { expected: { denied: [`${DENIAL} for the store as a whole`] } };
@@ -340,10 +341,10 @@ export class PermissionPair {
     if (WRITES.test(statement)) return this.#expectWrite(request, writes[0] ?? "");
     if (statement.includes("system:")) return this.#expectSystem(request);
     const by = { authority: this.#authority };
-    const ruled = await told(() => ask(this.#readable, request, by));
-    if (PLANNED.test(statement)) return { expected: { told: ruled } };
-    const plain = await told(() => ask(this.#readable, request));
-    return { expected: { told: sameWay(plain, ruled) } };
+    const ruled = await replyOf(() => ask(this.#readable, request, by));
+    if (PLANNED.test(statement)) return { expected: { reply: ruled } };
+    const plain = await replyOf(() => ask(this.#readable, request));
+    return { expected: { reply: sameWay(plain, ruled) } };
   }
 
   async #expectSystem(request: Statement): Promise<Prediction> {
@@ -351,18 +352,18 @@ export class PermissionPair {
     const rest = { queryType: "select", ids: [], warnings: [], totalWarningsCount: 0 };
     if (statement === HISTORY) {
       this.#noteNature("history");
-      return { expected: { told: { ...rest, rows: [...this.#sent] } } };
+      return { expected: { reply: { ...rest, rows: [...this.#sent] } } };
     }
     if (statement === ACTIVE) {
       const rows = [{ text: ACTIVE, queryType: "select" }];
-      return { expected: { told: { ...rest, rows } } };
+      return { expected: { reply: { ...rest, rows } } };
     }
     const { read, write } = this.world;
     const isFigure = statement.includes("system:vitals") && !read.everything;
     const isText = statement.includes("system:shared_statements");
     if (isFigure || (isText && !(read.everything && write.everything))) {
       this.#noteNature("stats");
-      return { expected: { told: { ...rest, rows: [{ c1: 0 }] } } };
+      return { expected: { reply: { ...rest, rows: [{ c1: 0 }] } } };
     }
     if (read.everything) return this.#expectOfWhole(request);
     this.#noteNature("emptied");
@@ -377,23 +378,23 @@ export class PermissionPair {
     await indexPeer(fresh, this.world, indexed);
     // A collection with a rule is known, so nothing is said of it that another would be warned of.
     this.#noteNature("known");
-    const ruled = await told(() => ask(fresh, request, { authority: this.#authority }));
-    const plain = await told(() => ask(fresh, request));
-    return { expected: { told: sameWay(plain, ruled) } };
+    const ruled = await replyOf(() => ask(fresh, request, { authority: this.#authority }));
+    const plain = await replyOf(() => ask(fresh, request));
+    return { expected: { reply: sameWay(plain, ruled) } };
   }
 
   /** Who reads everything is told of the store as it is. */
   async #expectOfWhole(request: Statement): Promise<Prediction> {
-    return { expected: { told: await told(() => ask(this.#whole, request)) } };
+    return { expected: { reply: await replyOf(() => ask(this.#whole, request)) } };
   }
 
   async #expectWrite(request: Statement, collection: string): Promise<Prediction> {
     const scratch = await copyOf(this.#readable);
     scratch.reseed(this.#number);
     const before = documentsOf(this.#readable);
-    const tried = await this.#planned(request, await told(() => ask(scratch, request)));
+    const tried = await this.#planned(request, await replyOf(() => ask(scratch, request)));
     const isInitial = / INITIAL /.test(request.statement);
-    const outcome = isInitial ? await this.#withoutGraves(tried, collection, scratch) : tried;
+    const outcome = isInitial ? await this.#withoutTombstones(tried, collection, scratch) : tried;
     const after = documentsOf(scratch);
     const denial = /^(PROFILE )?INSERT/.test(request.statement)
       ? await this.#insertDenial({ request, collection, before, after, outcome })
@@ -402,20 +403,20 @@ export class PermissionPair {
       this.#noteNature(denial.nature);
       return { expected: denial.expected };
     }
-    if (outcome["error"] !== undefined) return { expected: { told: outcome } };
+    if (outcome["error"] !== undefined) return { expected: { reply: outcome } };
     const moved = await settle(scratch, this.world);
     const rows = this.#rowsLeft(outcome["rows"] as readonly Value[], collection, moved);
-    return { expected: { told: { ...outcome, rows } }, next: { readable: scratch, moved } };
+    return { expected: { reply: { ...outcome, rows } }, next: { readable: scratch, moved } };
   }
 
   /** With what the rules let a write take as its way to the documents (P21). */
-  async #planned(request: Statement, tried: SentRanges): Promise<SentRanges> {
+  async #planned(request: Statement, tried: Reply): Promise<Reply> {
     // What is inserted is not looked for.
     if (/^(PROFILE )?INSERT (?!.*\bSELECT\b)/s.test(request.statement)) return tried;
     const scratch = await copyOf(this.#readable);
     scratch.reseed(this.#number);
     const by = { authority: this.#authority };
-    const ruled = await told(() => ask(scratch, request, by));
+    const ruled = await replyOf(() => ask(scratch, request, by));
     const rows = tried["rows"];
     const profiles = Array.isArray(ruled["rows"]) ? ruled["rows"].filter(isProfile) : [];
     const same = sameWay(tried, ruled);
@@ -424,7 +425,7 @@ export class PermissionPair {
   }
 
   /** What INITIAL does where some of its documents were deleted before. */
-  async #withoutGraves(tried: SentRanges, collection: string, scratch: Peer): Promise<SentRanges> {
+  async #withoutTombstones(tried: Reply, collection: string, scratch: Peer): Promise<Reply> {
     const isTombstone = (id: Value): boolean => this.#tombstones.has(keyOf(collection, id));
     const { ids = [], rows = [] } = tried as { readonly ids?: Value[]; readonly rows?: Value[] };
     const unmade = ids.filter(isTombstone);
@@ -553,7 +554,7 @@ interface Written {
   readonly collection: string;
   readonly before: ReadonlyMap<string, Placed>;
   readonly after: ReadonlyMap<string, Placed>;
-  readonly outcome: SentRanges;
+  readonly outcome: Reply;
 }
 
 /** A document that does not show because an older delete hides it. */
@@ -579,7 +580,7 @@ interface AskOptions {
   readonly isUnknownRefused?: boolean;
 }
 
-async function ask(peer: Peer, request: Asked, options: AskOptions = {}): Promise<SentRanges> {
+async function ask(peer: Peer, request: Asked, options: AskOptions = {}): Promise<Reply> {
   const { runner } = peer;
   switch (request.kind) {
     case "statement": {

@@ -466,7 +466,7 @@ class History {
     this.report.entries[kind] = (this.report.entries[kind] ?? 0) + 1;
     const { key } = documentId(id);
     const name = `${kind} ${id as string} of ${wish.query}`;
-    const isKnown = kind === "put" || subscription.told.has(key);
+    const isKnown = kind === "put" || subscription.reported.has(key);
     if (!isKnown && !this.#past.hasShown(wish, peer.right, { key, since: subscription.since })) {
       throw new Error(`${name}: the peer was never told of it`);
     }

@@ -42,7 +42,7 @@ export class Subscription {
   readonly args: { readonly [name: string]: Value };
   readonly held: Map<string, HeldDocument> = new Map();
   /** Ids that it was ever told that they match. */
-  readonly told: Set<string> = new Set();
+  readonly reported: Set<string> = new Set();
   cursor: SyncCursor | undefined;
   /** The cursor is one on the way through a fill (S57). */
   isFilling = false;
@@ -283,7 +283,7 @@ export class Receiver implements StreamSession {
     const wanted: Value[] = [];
     for (const [id, version] of list) {
       const { key } = documentId(id);
-      subscription.told.add(key);
+      subscription.reported.add(key);
       if (subscription.held.get(key)?.version !== version) wanted.push(id);
     }
     if (wanted.length > 0 || isLast) this.session.want(filterKeyOf(filter), wanted, isLast);
@@ -293,10 +293,10 @@ export class Receiver implements StreamSession {
     this.#watch.onEntry?.(subscription, entry);
     const [kind, id] = entry;
     const { key } = documentId(id);
-    const { held, told } = subscription;
+    const { held, reported } = subscription;
     switch (kind) {
       case "put": {
-        told.add(key);
+        reported.add(key);
         const [, , version, whole] = entry;
         if ((held.get(key)?.version ?? 0) < version) {
           held.set(key, { id, version, state: stateOf(whole) });

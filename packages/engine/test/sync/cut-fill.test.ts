@@ -23,12 +23,12 @@ function car(_id: string, color = "red"): Value {
 }
 
 /** All that came, and the ranges that it came in. */
-function told(receiver: Receiver): string[] {
+function reported(receiver: Receiver): string[] {
   return receiver.ofKind("documents").flatMap(({ entries, range }) => {
-    const news = entries.map(([kind, id]) => `${kind} ${id as string}`);
+    const update = entries.map(([kind, id]) => `${kind} ${id as string}`);
     const { after, through } = range ?? {};
     const span = `${(after ?? "") as string}–${(through ?? "") as string}`;
-    return range === undefined ? news : [span, ...news];
+    return range === undefined ? update : [span, ...update];
   });
 }
 
@@ -73,7 +73,7 @@ test("[S72] a fill that was cut goes on behind the last piece, and is complete a
   const cut = await cutAfter(2);
   const receiver = await comeBack(cut);
   expect(cut.subscription.mode).toBe("fill");
-  expect(told(receiver)).toEqual(["d–f", "put e", "put f", "f–"]);
+  expect(reported(receiver)).toEqual(["d–f", "put e", "put f", "f–"]);
   expect(receiver.ofKind("complete")).toHaveLength(1);
   expect(Object.keys(cut.subscription.fields)).toEqual(IDS);
   await cut.put("cars", car("g"));
@@ -87,7 +87,7 @@ test("[S72] of a fill whose last piece has come only the changes since are told"
   await cut.put("cars", car("bb"));
   const receiver = await comeBack(cut);
   expect(cut.subscription.mode).toBe("resume");
-  expect(told(receiver)).toEqual(["put bb"]);
+  expect(reported(receiver)).toEqual(["put bb"]);
   expect(receiver.ofKind("complete")).toHaveLength(1);
 });
 
@@ -148,7 +148,7 @@ test.each(AWAY)(
     const cut = await cutAfter(2);
     for (const statement of statements) await cut.execute(statement);
     const receiver = await comeBack(cut);
-    expect(told(receiver)).toEqual(expected);
+    expect(reported(receiver)).toEqual(expected);
     const { items } = await cut.execute(RED);
     const ids = items.map((item) => (item as { readonly _id: string })["_id"]);
     expect(Object.keys(cut.subscription.fields)).toEqual(ids.toSorted());
@@ -173,7 +173,7 @@ test("[S72] one that may not be read any more is dropped from the part that had 
   const second = open(mine);
   second.subscribe(subscription);
   await turns();
-  expect(told(second)).toEqual(["b–c", "put c", "c–", "drop a"]);
+  expect(reported(second)).toEqual(["b–c", "put c", "c–", "drop a"]);
   expect(Object.keys(subscription.fields)).toEqual(["b", "c"]);
 });
 
@@ -225,7 +225,7 @@ test.each(ANEW)(
     expect(Object.keys(subscription.fields)).toEqual(IDS);
     expect(subscription.isLive).toBe(true);
     // Also where it is compared nothing comes again that is held.
-    const puts = told(receiver).filter((line) => line.startsWith("put "));
+    const puts = reported(receiver).filter((line) => line.startsWith("put "));
     expect(puts).toHaveLength(mode === "fill" && first === undefined ? 6 : 2);
   },
 );
@@ -238,7 +238,7 @@ test("[S72] [S69] with somebody else on its stream a fill does not go on: it beg
   receiver.subscribe(cut.subscription);
   await turns();
   expect(cut.subscription.mode).toBe("fill");
-  expect(told(receiver).slice(0, 3)).toEqual(["–b", "put a", "put b"]);
+  expect(reported(receiver).slice(0, 3)).toEqual(["–b", "put a", "put b"]);
   expect(Object.keys(cut.subscription.fields)).toEqual(IDS);
 });
 
@@ -252,7 +252,7 @@ test("[S72] a fill may be cut again and again, and each document is sent once", 
     await turns();
     // The answer, a piece, and where that was the last, the end.
     receiver.take(sent.length < IDS.length ? 2 : 3);
-    for (const line of told(receiver)) if (line.startsWith("put ")) sent.push(line.slice(4));
+    for (const line of reported(receiver)) if (line.startsWith("put ")) sent.push(line.slice(4));
     receiver.disconnect();
     if (receiver.ofKind("complete").length > 0) break;
   }

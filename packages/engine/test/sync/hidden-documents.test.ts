@@ -78,8 +78,8 @@ test("[S15] what comes to match behind what was sent, and before what was looked
   await turns(1000);
   expect(subscription.isLive).toBe(true);
   expect(Object.keys(subscription.fields)).toEqual(["c10", "c11", "c59"]);
-  const told = new Set([...namedIds(receiver)].filter((id) => id !== "c12"));
-  expect(told).toEqual(new Set(["c10", "c11", "c59"]));
+  const reported = new Set([...namedIds(receiver)].filter((id) => id !== "c12"));
+  expect(reported).toEqual(new Set(["c10", "c11", "c59"]));
 });
 
 test("[S17] a document that was hidden before it was deleted is dropped, when it comes as one", async () => {
@@ -115,5 +115,5 @@ test("[S28] an outcome that was read by the rights of before is read again", asy
   await turns(2);
   receiver.authority = authorityOf({ boats: ["true"] });
   await turns(100);
-  expect(receiver.outcomes.map(({ documents: [told] }) => told?.[1][0])).toEqual(["drop"]);
+  expect(receiver.outcomes.map(({ documents: [reported] }) => reported?.[1][0])).toEqual(["drop"]);
 });

@@ -202,8 +202,8 @@ test("who has much on its way to the store is not read from until it is there", 
     client.say({ t: "upload", number, digest, steps });
   }
   expect(holds).toEqual([true]);
-  let told = 0;
-  while (told < 3) told += (await client.next("committed")).outcomes.length;
+  let reported = 0;
+  while (reported < 3) reported += (await client.next("committed")).outcomes.length;
   expect(holds).toEqual([true, false]);
 });
 

@@ -16,7 +16,7 @@ function watching(client: SyncClient): SyncClient {
   return client;
 }
 
-function told(client: SyncClient): PresenceMessage[] {
+function reported(client: SyncClient): PresenceMessage[] {
   return client.rest().filter((message) => message.t === "presence");
 }
 
@@ -78,13 +78,13 @@ describe("who is there", () => {
     const watcher = watching(join("w"));
     const a = join("a", "renewed");
     tick();
-    expect(told(watcher)).toHaveLength(1);
+    expect(reported(watcher)).toHaveLength(1);
     a.say({ t: "token", token: "again" });
     tick();
-    expect(told(watcher)).toEqual([]);
+    expect(reported(watcher)).toEqual([]);
     a.say({ t: "metadata", metadata: { n: 1 } });
     tick();
-    expect(told(watcher)).toHaveLength(1);
+    expect(reported(watcher)).toHaveLength(1);
   });
 
   test("[S40] the host is told who joined, changed and left, and a place that is taken is left", async () => {
@@ -168,9 +168,9 @@ describe("watching", () => {
     const a = join("a", "jwt", { room: 7 });
     a.say({ t: "subscribe", id: 1, query: "SELECT * FROM cars", args: {} });
     const b = watching(join("b"));
-    expect(told(b)).toEqual([]);
+    expect(reported(b)).toEqual([]);
     tick();
-    expect(told(b)).toEqual([
+    expect(reported(b)).toEqual([
       {
         t: "presence",
         isWhole: true,
@@ -191,14 +191,14 @@ describe("watching", () => {
     ]);
     expect(server.stats().watchers).toBe(1);
     tick();
-    expect(told(b)).toEqual([]);
+    expect(reported(b)).toEqual([]);
   });
 
   test("[S41] who is alone is told so", async () => {
     const { join, tick } = await openSyncServer();
     const a = watching(join("a"));
     tick();
-    expect(told(a)).toEqual([{ t: "presence", isWhole: true, total: 0, peers: [], gone: [] }]);
+    expect(reported(a)).toEqual([{ t: "presence", isWhole: true, total: 0, peers: [], gone: [] }]);
   });
 
   test("[S41] then it is told who came, changed or left, gathered until the next tick", async () => {
@@ -206,13 +206,13 @@ describe("watching", () => {
     const watcher = watching(join("w"));
     const a = join("a");
     tick();
-    told(watcher);
+    reported(watcher);
     const b = join("b");
     join("short").connection.closed();
     a.say({ t: "metadata", metadata: { n: 1 } }, { t: "metadata", metadata: { n: 2 } });
-    expect(told(watcher)).toEqual([]);
+    expect(reported(watcher)).toEqual([]);
     tick();
-    const [first, ...more] = told(watcher);
+    const [first, ...more] = reported(watcher);
     expect(more).toEqual([]);
     expect(first?.isWhole).toBeUndefined();
     expect(first?.peers.map(({ key, metadata }) => [key, metadata])).toEqual([
@@ -223,7 +223,7 @@ describe("watching", () => {
     a.connection.closed();
     b.connection.closed();
     tick();
-    expect(told(watcher)).toEqual([{ t: "presence", total: 0, peers: [], gone: [2, 3] }]);
+    expect(reported(watcher)).toEqual([{ t: "presence", total: 0, peers: [], gone: [2, 3] }]);
   });
 
   test("[S41] a watcher that changed is not told of itself, the others are", async () => {
@@ -236,19 +236,19 @@ describe("watching", () => {
     a.say({ t: "metadata", metadata: { n: 1 } });
     join("c");
     tick();
-    expect(told(a)[0]?.peers.map(({ key }) => key)).toEqual(["c"]);
-    expect(told(b)[0]?.peers.map(({ key }) => key)).toEqual(["a", "c"]);
+    expect(reported(a)[0]?.peers.map(({ key }) => key)).toEqual(["c"]);
+    expect(reported(b)[0]?.peers.map(({ key }) => key)).toEqual(["a", "c"]);
   });
 
   test("[S41] who does not watch any more is told nothing, and gets the list when it does again", async () => {
     const { server, join, tick } = await openSyncServer();
     const a = watching(watching(join("a")));
     tick();
-    expect(told(a)).toHaveLength(1);
+    expect(reported(a)).toHaveLength(1);
     a.say({ t: "watch", isOn: false });
     join("b");
     tick();
-    expect(told(a)).toEqual([]);
+    expect(reported(a)).toEqual([]);
     expect(server.stats().watchers).toBe(0);
     watching(a);
     tick();
@@ -331,7 +331,7 @@ describe("watching", () => {
       watcher.say({ t: "ping", now: 1 });
       tick();
     }
-    expect(told(watcher)).toEqual([]);
+    expect(reported(watcher)).toEqual([]);
     watcher.queuedBytes = 0;
     watcher.connection.drained();
     view.hear(watcher.rest());
@@ -376,7 +376,7 @@ test("[S41] much that is new of peers is looked at in turns: who changed or left
   const view = new PresenceView();
   tick();
   // Hundreds of kilobytes are to be encoded: others have their turn first.
-  expect(told(watcher)).toEqual([]);
+  expect(reported(watcher)).toEqual([]);
   clients[0]?.say({ t: "metadata", metadata: { n: 1 } });
   clients[39]?.connection.closed();
   for (let turn = 0; turn < 20; turn++) await platform.pause();

@@ -9,12 +9,26 @@ import { SentRanges } from "../../src/sync/sent-ranges.ts";
 const KEYS = ["a", "b", "c", "d", "e", "f"];
 
 test("[S15] nothing was told of ids that no piece has reached", () => {
-  const told = new SentRanges();
-  expect([told.at("a"), told.isWhole, told.oldest]).toEqual([undefined, false, Infinity]);
-  told.add("c", 5);
-  expect([told.at("c"), told.at("d"), told.isWhole, told.oldest]).toEqual([5, undefined, false, 5]);
-  told.add(undefined, 7);
-  expect([told.at("c"), told.at("d"), told.isWhole, told.oldest]).toEqual([5, 7, true, 5]);
+  const reported = new SentRanges();
+  expect([reported.at("a"), reported.isWhole, reported.oldest]).toEqual([
+    undefined,
+    false,
+    Infinity,
+  ]);
+  reported.add("c", 5);
+  expect([reported.at("c"), reported.at("d"), reported.isWhole, reported.oldest]).toEqual([
+    5,
+    undefined,
+    false,
+    5,
+  ]);
+  reported.add(undefined, 7);
+  expect([reported.at("c"), reported.at("d"), reported.isWhole, reported.oldest]).toEqual([
+    5,
+    7,
+    true,
+    5,
+  ]);
 });
 
 test("[S15] each id was told as of the last piece or catch-up that covered it", () => {
@@ -26,13 +40,13 @@ test("[S15] each id was told as of the last piece or catch-up that covered it", 
   const pieces = fc.uniqueArray(key).map((keys) => keys.toSorted());
   fc.assert(
     fc.property(pieces, fc.boolean(), fc.array(renewal), (ends, isWhole, renewals) => {
-      const told = new SentRanges();
+      const reported = new SentRanges();
       const expected = new Map<string, number>();
       let txn = 0;
       let from = "";
       for (const through of [...ends, ...(isWhole ? [undefined] : [])]) {
         txn++;
-        told.add(through, txn);
+        reported.add(through, txn);
         for (const each of KEYS) {
           if (each > from && (through === undefined || each <= through)) expected.set(each, txn);
         }
@@ -40,13 +54,13 @@ test("[S15] each id was told as of the last piece or catch-up that covered it", 
       }
       for (const { after, through } of renewals) {
         txn++;
-        told.renew(after, through, txn);
+        reported.renew(after, through, txn);
         for (const each of expected.keys()) {
           if (each > after && (through === undefined || each <= through)) expected.set(each, txn);
         }
       }
-      expect(KEYS.map((each) => told.at(each))).toEqual(KEYS.map((each) => expected.get(each)));
-      expect(told.isWhole).toBe(isWhole);
+      expect(KEYS.map((each) => reported.at(each))).toEqual(KEYS.map((each) => expected.get(each)));
+      expect(reported.isWhole).toBe(isWhole);
     }),
   );
 });

@@ -98,8 +98,8 @@ describe("pings", () => {
     const late = serverStep(second, say(pong), later(35_000)).state;
     expect(open(late).lastPong?.roundTripMs).toBe(35_000);
     const next: PeerMessage = { t: "pong", ping: NOW.wallMs + 30_000, now: 5, txn: 60 };
-    const told = open(serverStep(late, say(next), later(36_000)).state).lastPong;
-    expect([told?.txn, told?.roundTripMs]).toEqual([60, 6000]);
+    const reported = open(serverStep(late, say(next), later(36_000)).state).lastPong;
+    expect([reported?.txn, reported?.roundTripMs]).toEqual([60, 6000]);
   });
 
   test("[S43] pings without an answer are bounded", () => {

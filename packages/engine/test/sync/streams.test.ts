@@ -189,9 +189,9 @@ test("[S12] a resumed subscription gets each changed document once, as it is now
   receiver.subscribe(subscription);
   await turns();
   expect(subscription.mode).toBe("resume");
-  const news = receiver.messages.slice(before);
-  expect(news.map(({ t }) => t)).toEqual(["subscribed", "documents", "complete"]);
-  const [, documents] = news;
+  const update = receiver.messages.slice(before);
+  expect(update.map(({ t }) => t)).toEqual(["subscribed", "documents", "complete"]);
+  const [, documents] = update;
   const entries = documents?.t === "documents" ? documents.entries : [];
   expect(entries.map(([kind, id]) => `${kind} ${id as string}`)).toEqual([
     "put a",
@@ -310,8 +310,8 @@ test("[S16] the frames of a transaction end with committed, for all filters at o
     c: documents[2],
   });
   await turns();
-  const news = receiver.messages.slice(before);
-  expect(news.map(({ t }) => t)).toEqual(["documents", "documents", "committed"]);
+  const update = receiver.messages.slice(before);
+  expect(update.map(({ t }) => t)).toEqual(["documents", "documents", "committed"]);
   expect([one.fields, two.fields]).toEqual([{ a: { n: 1 } }, { b: { n: 2 } }]);
   expect(one.cursor?.txn).toBe(two.cursor?.txn);
 });
@@ -337,8 +337,8 @@ test("[S16] transactions that become durable together come as one", async () => 
   );
   await Promise.all(writes);
   await turns();
-  const news = receiver.messages.slice(before);
-  expect(news.length).toBeLessThan(10);
+  const update = receiver.messages.slice(before);
+  expect(update.length).toBeLessThan(10);
   expect(subscription.held.size).toBe(10);
   expect(subscription.cursor?.txn).toBe(store.txnId);
 });
@@ -361,15 +361,15 @@ test("[S17] a document comes as put, left, drop or deleted", async () => {
   await turns();
   await put("cars", car("e", "red"));
   await turns();
-  const news = entriesOf(receiver).slice(before);
-  expect(news.map(([kind, id]) => `${kind} ${id as string}`)).toEqual([
+  const update = entriesOf(receiver).slice(before);
+  expect(update.map(([kind, id]) => `${kind} ${id as string}`)).toEqual([
     "left a",
     "drop b",
     "deleted c",
     "drop d",
     "put e",
   ]);
-  expect(news[1]).toEqual(["drop", "b"]);
+  expect(update[1]).toEqual(["drop", "b"]);
   expect(Object.keys(subscription.fields)).toEqual(["e"]);
 });
 
@@ -487,10 +487,10 @@ test("[S23] a transaction that is too large for one is sent in pieces, with comp
   );
   await execute(`INSERT INTO cars DOCUMENTS ${names}`, args);
   await turns(80);
-  const news = receiver.messages.slice(before).map(({ t }) => t);
-  expect(news[0]).toBe("behind");
-  expect(news.at(-1)).toBe("complete");
-  expect(news.filter((kind) => kind === "documents").length).toBeGreaterThan(5);
+  const update = receiver.messages.slice(before).map(({ t }) => t);
+  expect(update[0]).toBe("behind");
+  expect(update.at(-1)).toBe("complete");
+  expect(update.filter((kind) => kind === "documents").length).toBeGreaterThan(5);
   expect(subscription.held.size).toBe(20);
   expect(subscription.cursor?.txn).toBe(store.txnId);
   // Whoever has little of it has it as one.

@@ -255,17 +255,17 @@ describe("verdicts", () => {
     } as const;
     const record = { digest: upload.digest, txnId: 7, outcome: "refused", reason: "no" } as const;
     const request = { collection: "tasks", id: "x", peerKey: "a" };
-    const told = (): unknown[] =>
+    const reported = (): unknown[] =>
       finish(server.explain(request)).map(({ verdict, uploads }) => [
         verdict,
         (uploads as Value[]).length,
       ]);
     await server.remember({ peerKey: "a", credential: "stranger" }, upload, record);
-    expect(told()).toEqual([["no_such_document", 0]]);
+    expect(reported()).toEqual([["no_such_document", 0]]);
     const own = { peerKey: "a", credential: "full" };
     await server.remember(own, { ...upload, number: 2 }, record);
     join("a", "stranger");
-    expect(told()).toEqual([
+    expect(reported()).toEqual([
       ["refused", 1],
       ["refused", 1],
     ]);
@@ -285,7 +285,7 @@ describe("verdicts", () => {
     const { verdict, reason, uploads } = rig.explain("a");
     expect([verdict, uploads]).toMatchObject(["stale", [{ number: 1, outcome: "stale" }]]);
     expect(reason).toMatch(
-      /^the peer wrote it in its upload 1, which came too late and was put aside/,
+      /^the peer wrote it in its upload 1, which came too late and was quarantined/,
     );
     await rig.close();
   });

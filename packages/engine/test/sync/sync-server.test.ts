@@ -402,11 +402,11 @@ describe("uploads", () => {
     const upload = messageOf(peer.next(insert("a", { n: 0 })));
     const first = await session();
     first.say(upload);
-    const told = await first.next("committed");
+    const reported = await first.next("committed");
     const second = await session();
     second.say(upload);
     const again = await second.next("committed");
-    expect(again.outcomes).toEqual(told.outcomes);
+    expect(again.outcomes).toEqual(reported.outcomes);
     expect(server.stats().uploads).toEqual({ applied: 2, refused: 0, stale: 0 });
   });
 

@@ -43,15 +43,13 @@ test("[S28] an outcome stands in committed, with the documents that no live stre
   };
   receiver.session.outcome({ ...outcome, documents });
   await turns();
-  const news = receiver.messages.slice(before);
-  expect(news.map(({ t }) => t)).toEqual(["documents", "committed"]);
+  const update = receiver.messages.slice(before);
+  expect(update.map(({ t }) => t)).toEqual(["documents", "committed"]);
   expect(receiver.committed).toBe(txn);
-  const [told] = receiver.outcomes;
-  expect(told?.documents.map(([name, [kind, id]]) => `${name} ${kind} ${id as string}`)).toEqual([
-    "cars put b",
-    "cars drop c",
-    "cars drop d",
-  ]);
+  const [reported] = receiver.outcomes;
+  expect(
+    reported?.documents.map(([name, [kind, id]]) => `${name} ${kind} ${id as string}`),
+  ).toEqual(["cars put b", "cars drop c", "cars drop d"]);
 });
 
 test("[S28] an outcome that comes late does not repeat what a live stream has brought", async () => {
@@ -69,9 +67,9 @@ test("[S28] an outcome that comes late does not repeat what a live stream has br
   };
   receiver.session.outcome({ ...outcome, documents });
   await turns();
-  expect(receiver.outcomes.map(({ number, documents: told }) => [number, told.length])).toEqual([
-    [1, 1],
-  ]);
+  expect(
+    receiver.outcomes.map(({ number, documents: reported }) => [number, reported.length]),
+  ).toEqual([[1, 1]]);
   expect(receiver.committed).toBeGreaterThanOrEqual(txn);
 });
 
@@ -115,7 +113,7 @@ test("[S28] a deletion of its own is told to a session that may not read everyth
   receiver.session.outcome({ ...outcome, site, documents });
   receiver.session.outcome({ ...outcome, site: "0000000000000001", documents });
   await turns();
-  expect(receiver.outcomes.map(({ documents: [told] }) => told?.[1][0])).toEqual([
+  expect(receiver.outcomes.map(({ documents: [reported] }) => reported?.[1][0])).toEqual([
     "deleted",
     "drop",
   ]);

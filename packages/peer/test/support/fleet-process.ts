@@ -21,7 +21,7 @@ type OpenedPeer = Awaited<ReturnType<typeof openPeer>>;
 const peers = new Map<number, OpenedPeer>();
 const state = { isWriting: true };
 
-function tell(line: unknown): void {
+function report(line: unknown): void {
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }
 
@@ -54,7 +54,7 @@ async function write(number: number, peer: OpenedPeer): Promise<void> {
       const statement = `UPDATE COLLECTION totals (n COUNTER) APPLY n INCREMENT BY 1 WHERE _id = :team`;
       await transaction.execute(statement, { team });
     });
-    tell({ mark: id });
+    report({ mark: id });
   }
 }
 
@@ -76,14 +76,14 @@ async function digest(number: number): Promise<unknown> {
 }
 
 for (let number = Number(from); number < Number(to); number++) await begin(number);
-tell({ ready: true });
+report({ ready: true });
 for await (const line of createInterface({ input: process.stdin })) {
   const [word, number] = line.split(" ");
   if (word === "settle") {
     state.isWriting = false;
-    tell({ settled: true });
+    report({ settled: true });
   } else {
-    tell({ digest: await digest(Number(number)) });
+    report({ digest: await digest(Number(number)) });
   }
 }
 for (const peer of peers.values()) await peer.close();

@@ -84,8 +84,8 @@ export class FleetProcess {
   #hear(line: string): void {
     // The last line of a killed process may be cut.
     if (!line.endsWith("}")) return;
-    const told = JSON.parse(line) as { readonly mark?: string };
-    if (told.mark !== undefined) this.#onMark(told.mark);
-    else this.#answers.shift()?.resolve(told);
+    const reported = JSON.parse(line) as { readonly mark?: string };
+    if (reported.mark !== undefined) this.#onMark(reported.mark);
+    else this.#answers.shift()?.resolve(reported);
   }
 }

@@ -95,7 +95,7 @@ if (path !== undefined) {
     socket.on("error", () => undefined);
     socket.once("data", (word) => {
       const reading = word.toString() === "memory" ? memory() : Promise.resolve(loop());
-      void reading.then((told) => socket.end(JSON.stringify(told)));
+      void reading.then((reported) => socket.end(JSON.stringify(reported)));
     });
   })
     .listen(path)

@@ -28,7 +28,7 @@ export interface AppHost extends StoreHost {
   readonly statementTimeoutMs: number;
   readonly memory: MemoryPool;
   /** Time slicer that statements of all apps share. */
-  readonly turns: TimeSlicer;
+  readonly slicer: TimeSlicer;
   /** Connected devices; absent without sync. */
   readonly devices?: DeviceSource;
   /** Links of the app; absent without replication. */
@@ -63,7 +63,7 @@ export class OpenApp implements OperatedApp {
       appId: id,
       limits: { timeMs: host.statementTimeoutMs },
       memory: host.memory,
-      turns: host.turns,
+      slicer: host.slicer,
       facts: this.#facts(host),
       onSlow: (request) => slowStatementLine(host.log, request),
     });

@@ -26,8 +26,8 @@ import {
   partialFolder,
   syncPath,
 } from "./attachment-files.ts";
-import { KeyedMutex } from "./keyed-mutex.ts";
 import { IncomingContents, type IncomingOutcome, type IncomingPiece } from "./incoming-contents.ts";
+import { KeyedMutex } from "./keyed-mutex.ts";
 
 export interface Attachment {
   readonly id: string;
@@ -46,7 +46,7 @@ export class AttachmentFolder {
   readonly #folder: string;
   readonly #store: Store;
   readonly #sizeMax: number;
-  readonly #turns = new KeyedMutex();
+  readonly #slicer = new KeyedMutex();
   readonly #incoming: IncomingContents;
   readonly #uploads = new Set<Promise<unknown>>();
   /** Aborted when the folder is closed. */
@@ -92,7 +92,7 @@ export class AttachmentFolder {
   receive(id: string, piece: IncomingPiece, by: string): Promise<IncomingOutcome> {
     this.#closing.signal.throwIfAborted();
     const keep = (path: string, len: number): Promise<void> =>
-      this.#turns.run([id], () => this.#keep(path, { id, len }, by));
+      this.#slicer.run([id], () => this.#keep(path, { id, len }, by));
     return this.#tracked(this.#incoming.take(id, piece, keep));
   }
 
@@ -120,7 +120,7 @@ export class AttachmentFolder {
   async removeOrphans(upToTime: number, limit: number): Promise<number> {
     const found = this.#store.read((view) => view.orphans(upToTime, limit)).map(({ id }) => id);
     if (found.length === 0) return 0;
-    return this.#turns.run(found, async () => {
+    return this.#slicer.run(found, async () => {
       const { result } = await this.#store.transact((transaction) => {
         // A content that was uploaded again meanwhile is kept.
         const due = new Set(transaction.view.orphans(upToTime, limit).map(({ id }) => id));
@@ -138,7 +138,7 @@ export class AttachmentFolder {
     await this.#incoming.removeOld(beforeMs);
     for (const ids of fileIds(this.#folder)) {
       for (const id of this.#withoutRecord(ids)) {
-        if (await this.#turns.run([id], () => this.#removeStray(id, beforeMs))) yield id;
+        if (await this.#slicer.run([id], () => this.#removeStray(id, beforeMs))) yield id;
       }
       yield undefined;
     }
@@ -166,7 +166,7 @@ export class AttachmentFolder {
     try {
       makeFolder(folder);
       const written = await this.#write(content, partial);
-      await this.#turns.run([written.id], () => this.#keep(partial, written, by));
+      await this.#slicer.run([written.id], () => this.#keep(partial, written, by));
       return written;
     } catch (error) {
       await rm(partial, { force: true });

@@ -35,7 +35,7 @@ const PARTS_MAX = 64;
 export class IncomingContents {
   readonly #folder: string;
   readonly #sizeMax: number;
-  readonly #turns = new KeyedMutex();
+  readonly #slicer = new KeyedMutex();
 
   /** `sizeMax` is the maximum bytes of one content. */
   constructor(folder: string, sizeMax: number) {
@@ -53,13 +53,13 @@ export class IncomingContents {
    * its id, is too large, or is not the next piece. Throws PeerError `store.full`.
    */
   take(id: string, piece: IncomingPiece, keep: KeepContent): Promise<IncomingOutcome> {
-    return this.#turns.run([id], () => this.#take(id, piece, keep));
+    return this.#slicer.run([id], () => this.#take(id, piece, keep));
   }
 
   /** Removes partial contents that got no piece since `beforeMs`. */
   async removeOld(beforeMs: number): Promise<void> {
     for (const { id, mtimeMs } of await this.#parts()) {
-      if (mtimeMs < beforeMs) await this.#turns.run([id], () => this.#drop(id));
+      if (mtimeMs < beforeMs) await this.#slicer.run([id], () => this.#drop(id));
     }
   }
 

@@ -50,18 +50,18 @@ export class BodyDecoder {
    */
   decode(bytes: Uint8Array, decode: Decode, caller: string): DecodedBody | Promise<DecodedBody> {
     const memory = new BodyMemory(this.#memory.roomOf(caller), this.#bounds.perOwnerMax);
-    const turns = decode(bytes, memory.charge);
-    if (bytes.length <= SHORT_SIZE_MAX) return bodyOf(memory, () => valueOf(turns));
-    if (bytes.length < QUEUED_SIZE_MIN) return this.#inTurns(turns, memory);
-    return this.#queue.run(caller, () => this.#inTurns(turns, memory));
+    const slicer = decode(bytes, memory.charge);
+    if (bytes.length <= SHORT_SIZE_MAX) return bodyOf(memory, () => valueOf(slicer));
+    if (bytes.length < QUEUED_SIZE_MIN) return this.#inTurns(slicer, memory);
+    return this.#queue.run(caller, () => this.#inTurns(slicer, memory));
   }
 
-  async #inTurns(turns: Generator<void, Value>, memory: BodyMemory): Promise<DecodedBody> {
+  async #inTurns(slicer: Generator<void, Value>, memory: BodyMemory): Promise<DecodedBody> {
     let endMs = this.#share.begin();
     try {
       for (;;) {
         if (performance.now() >= endMs) endMs = await this.#share.turn();
-        const { done, value } = turns.next();
+        const { done, value } = slicer.next();
         if (done === true) return { value, release: memory.release };
       }
     } catch (error) {
@@ -80,9 +80,9 @@ function bodyOf(memory: BodyMemory, decode: () => Value): DecodedBody {
   }
 }
 
-function valueOf(turns: Generator<void, Value>): Value {
+function valueOf(slicer: Generator<void, Value>): Value {
   for (;;) {
-    const { done, value } = turns.next();
+    const { done, value } = slicer.next();
     if (done === true) return value;
   }
 }

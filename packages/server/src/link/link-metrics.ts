@@ -5,7 +5,7 @@
 
 import type { LinkStats } from "./replicator.ts";
 
-export type StatsByApp = Iterable<readonly [appId: string, figures: LinkStats]>;
+export type StatsByApp = Iterable<readonly [appId: string, stats: LinkStats]>;
 
 interface Metric {
   readonly name: string;

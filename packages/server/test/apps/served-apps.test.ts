@@ -25,7 +25,7 @@ async function serve(changes: Partial<Config> = {}): Promise<DataApi> {
   return new DataApi(server, config);
 }
 
-async function figuresOf({ server }: DataApi): Promise<Exposition["samples"]> {
+async function statsOf({ server }: DataApi): Promise<Exposition["samples"]> {
   return readExposition(await (await fetch(`${server.url}/metrics`)).text()).samples;
 }
 
@@ -45,11 +45,11 @@ test("the figures tell how many apps there are and how many are open, and the st
   const api = await serve();
   await api.server.registry.apps.create({ name: "second" }, SERVER);
   const label = `bigpeer_store_documents{app="${api.quickstart.appId}"}`;
-  const before = await figuresOf(api);
+  const before = await statsOf(api);
   expect([before.get("bigpeer_apps"), before.get("bigpeer_apps_open")]).toEqual([2, 0]);
   expect(before.has(label)).toBe(false);
   await api.upsert("cars", { blue: {} });
-  const after = await figuresOf(api);
+  const after = await statsOf(api);
   expect([after.get("bigpeer_apps"), after.get("bigpeer_apps_open")]).toEqual([2, 1]);
   expect(after.get(label)).toBe(1);
 });

@@ -57,13 +57,13 @@ describe("[H37] a download", () => {
       const get = await download(api, id);
       const asked = { method: "HEAD", headers: headers as Record<string, string> };
       const head = await download(api, id, asked);
-      const told = ({ status, headers: all }: typeof get): unknown => {
+      const reported = ({ status, headers: all }: typeof get): unknown => {
         const own = [...all].filter(
           ([name]) => !/^(date|x-request-id|keep-alive|connection)$/.test(name),
         );
         return { status, own };
       };
-      expect(told(head)).toEqual(told(get));
+      expect(reported(head)).toEqual(reported(get));
       expect(head.bytes).toHaveLength(0);
     },
   );

@@ -76,8 +76,8 @@ test("[H11] binary and integers of 64 bits survive in CBOR, and are base64 and d
   const found = cbor.body as unknown as { documents: Value[] };
   expect(found.documents).toEqual([{ id: new Uint8Array([1]), fields: value }]);
   const json = await api.call("find", find);
-  const told = json.body as unknown as { documents: Value[] };
-  expect(told.documents).toEqual([{ id: "AQ==", fields: { ...value, bytes: "AP8H" } }]);
+  const reported = json.body as unknown as { documents: Value[] };
+  expect(reported.documents).toEqual([{ id: "AQ==", fields: { ...value, bytes: "AP8H" } }]);
 });
 
 test("[H6] binary is no object, also when it is empty", async () => {
@@ -195,12 +195,12 @@ test.each([
 ])("[H34] with Accept-Encoding %s a large answer is %s", async (accepted, coding) => {
   await api.upsert("large", { a: { text: "x".repeat(5000) } });
   const headers = { "accept-encoding": accepted };
-  const { headers: told, body } = await api.call(
+  const { headers: reported, body } = await api.call(
     "findbyid",
     { collection: "large", id: "a" },
     { headers },
   );
-  expect(told.get("content-encoding")).toBe(coding);
+  expect(reported.get("content-encoding")).toBe(coding);
   expect(body).toEqual({
     id: "a",
     fields: { text: "x".repeat(5000) },
@@ -210,9 +210,9 @@ test.each([
 
 test("[H34] a small answer is sent as it is", async () => {
   const headers = { "accept-encoding": "gzip, br" };
-  const { headers: told } = await api.call("findbyid", BODIES.findbyid, { headers });
-  expect(told.get("content-encoding")).toBe(null);
-  expect(told.get("vary")).toMatch(/accept-encoding/i);
+  const { headers: reported } = await api.call("findbyid", BODIES.findbyid, { headers });
+  expect(reported.get("content-encoding")).toBe(null);
+  expect(reported.get("vary")).toMatch(/accept-encoding/i);
 });
 
 test("the same value has the same bytes in CBOR as the codec writes", async () => {

@@ -15,10 +15,10 @@ test.each(["http://localhost:5173", "http://127.0.0.1:8080", "https://[::1]"])(
   async (origin) => {
     for (const authorization of [undefined, `Bearer ${api.quickstart.apiKey}`]) {
       const headers = { origin, authorization };
-      const { status, headers: told } = await api.call("execute", BODY, { headers });
+      const { status, headers: reported } = await api.call("execute", BODY, { headers });
       expect(status).toBe(authorization === undefined ? 401 : 200);
-      expect(told.get("access-control-allow-origin")).toBe(origin);
-      expect(told.get("access-control-expose-headers")).toContain("X-Request-Id");
+      expect(reported.get("access-control-allow-origin")).toBe(origin);
+      expect(reported.get("access-control-expose-headers")).toContain("X-Request-Id");
     }
   },
 );

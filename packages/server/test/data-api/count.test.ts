@@ -64,8 +64,8 @@ test.each<[string, object, string]>([
   ],
   ["query is text", { collection: "cars", query: null }, "expected text, found null at query"],
 ])("[H6] CountRequest: %s", async (_, body, message) => {
-  const told = `${message} (value.invalid)`;
-  expect(await count(body)).toEqual([400, { message: told }]);
+  const reported = `${message} (value.invalid)`;
+  expect(await count(body)).toEqual([400, { message: reported }]);
 });
 
 test("[H44] a parameter without a value is 400 and is named", async () => {

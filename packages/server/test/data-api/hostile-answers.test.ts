@@ -54,11 +54,11 @@ test.each(["application/json", "application/cbor"])(
     expect([response.status, response.headers.get("content-type")]).toEqual([200, accept]);
     const isJson = accept === "application/json";
     const body = (isJson ? JSON.parse(Buffer.from(bytes).toString()) : decodeCbor(bytes)) as Value;
-    const told = rowsOf(body);
-    expect(told).toHaveLength(rows.length);
-    expect(Object.keys(told[0] as object)).toEqual(["__proto__", "toJSON"]);
-    expect(JSON.stringify(told[2])).toBe(JSON.stringify(rows[2]));
-    expect(told.slice(3)).toEqual(rows.slice(3));
+    const reported = rowsOf(body);
+    expect(reported).toHaveLength(rows.length);
+    expect(Object.keys(reported[0] as object)).toEqual(["__proto__", "toJSON"]);
+    expect(JSON.stringify(reported[2])).toBe(JSON.stringify(rows[2]));
+    expect(reported.slice(3)).toEqual(rows.slice(3));
     const listed = await api.call("execute", {
       statement: "SELECT * FROM system:peers WHERE peerKeyString = :key",
       args: { key },

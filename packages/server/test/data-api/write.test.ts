@@ -72,12 +72,12 @@ test("[H26] WriteResponse: one result per command, in order, all with the id of 
 
 test("[H26] a batch is atomic: a failing last command leaves nothing of the first", async () => {
   await api.upsert("atomic", { there: {} });
-  const told = await message(
+  const reported = await message(
     upsert("atomic", "a", { n: 1 }),
     { method: "remove", collection: "atomic", query: "true" },
     update("atomic", "true", { method: "increment", path: "n", value: "much" }),
   );
-  expect(told).toEqual(expect.stringContaining("commands[2]"));
+  expect(reported).toEqual(expect.stringContaining("commands[2]"));
   expect(await read("atomic", "a")).toBe(null);
   expect(await read("atomic", "there")).toEqual({});
 });
@@ -187,8 +187,8 @@ test("[H27] upsert: _id inside value is the id, and must agree with id", async (
   expect(await read("inner", "a")).toEqual({ n: 1 });
   await results(upsert("inner", "b", { _id: "b", n: 2 }));
   expect(await read("inner", "b")).toEqual({ n: 2 });
-  const told = await message(upsert("inner", "c", { _id: "d" }));
-  expect(told).toEqual(expect.stringContaining("commands[0]"));
+  const reported = await message(upsert("inner", "c", { _id: "d" }));
+  expect(reported).toEqual(expect.stringContaining("commands[0]"));
 });
 
 test("[H27] upsert: _id beside value is no id: 400 with what was meant, and nothing is written", async () => {
@@ -219,8 +219,8 @@ test("[H27] upsert: a document that was removed can be upserted again and starts
 });
 
 test.each([[1], ["text"], [null], [[{}]]])("upsert: the value %j is no document", async (value) => {
-  const told = await message(upsert("none", 1, value));
-  expect(told).toEqual(expect.stringContaining("commands[0].value"));
+  const reported = await message(upsert("none", 1, value));
+  expect(reported).toEqual(expect.stringContaining("commands[0].value"));
 });
 
 test("[H28] valueTypeOverrides: counter makes a counter that begins at the value, register keeps an object whole", async () => {
@@ -293,7 +293,7 @@ test("[H30] increment: adds to a counter, makes one of an absent field, counts i
     upsert("incs", "absent", {}),
     upsert("incs", "number", { n: 5, other: 1 }),
   );
-  const told = await results(
+  const reported = await results(
     update(
       "incs",
       "true",
@@ -301,7 +301,7 @@ test("[H30] increment: adds to a counter, makes one of an absent field, counts i
       { method: "increment", path: "n", value: -2 },
     ),
   );
-  expect(told).toEqual([{ ...UPDATED, updated: 2, error: 1 }]);
+  expect(reported).toEqual([{ ...UPDATED, updated: 2, error: 1 }]);
   expect(await read("incs", "counter", true)).toEqual({
     n: { counter: { value: 3 } },
     other: { register: { value: 2 } },
@@ -366,16 +366,16 @@ test.each([
   ["setAttachment", { id: "never-uploaded", len: 3 }],
 ])("[H30] %s with the value %j fails the batch", async (method, value) => {
   await api.upsert("odd", { a: {} });
-  const told = await message(update("odd", "true", { method, path: "n", value }));
-  expect(told).toEqual(expect.stringContaining("commands[0].commands[0]"));
+  const reported = await message(update("odd", "true", { method, path: "n", value }));
+  expect(reported).toEqual(expect.stringContaining("commands[0].commands[0]"));
 });
 
 test.each(["", "a..b", "_id", "_id.x", "a[0]", "$foo", "1st"])(
   "[H30] the path %j fails the batch",
   async (path) => {
     await api.upsert("odd", { a: {} });
-    const told = await message(update("odd", "true", { method: "set", path, value: 1 }));
-    expect(told).toEqual(expect.stringContaining("commands[0].commands[0].path"));
+    const reported = await message(update("odd", "true", { method: "set", path, value: 1 }));
+    expect(reported).toEqual(expect.stringContaining("commands[0].commands[0].path"));
   },
 );
 
@@ -404,12 +404,12 @@ test("[H25] update and remove in an unknown collection are 400; a batch knows wh
 });
 
 test("a filter that cannot be read is 400 with the command and the place in the filter", async () => {
-  const told = await message(upsert("odd", 1, {}), {
+  const reported = await message(upsert("odd", 1, {}), {
     method: "remove",
     collection: "odd",
     query: "color == ",
   });
-  expect(told).toEqual(expect.stringMatching(/commands\[1\]\.query.*line 1, column/));
+  expect(reported).toEqual(expect.stringMatching(/commands\[1\]\.query.*line 1, column/));
 });
 
 test("[H26] a batch that changes nothing has the id of the last transaction", async () => {

@@ -99,40 +99,43 @@ test("an endpoint with a parameter in its path is told what stands there, decode
 
 test("a target that was asked before means the same, whatever was asked in between", async () => {
   const router = new Router({ endpoints: [PLAIN], dataEndpoints: [ECHO, OPEN], log: () => {} });
-  const told = async (target: string): Promise<unknown> => {
+  const reported = async (target: string): Promise<unknown> => {
     const { status, content } = await router.answer(handMadeRequest({ target }));
     return { status, body: jsonOf(content) };
   };
   const inBetween = Array.from({ length: 300 }, (_, i) => `/app-${i}/api/v4/store/echo?${i}`);
   for (const round of ["first", "second"]) {
     const plain = { appId: "of the credential", version: "v4" };
-    expect(await told("/api/v4/store/echo"), round).toEqual({ status: 200, body: plain });
+    expect(await reported("/api/v4/store/echo"), round).toEqual({ status: 200, body: plain });
     for (const part of ["a", "b"]) {
       const body = { part, query: `${part}=1` };
-      expect(await told(`/api/v4/open/${part}?${part}=1`)).toEqual({ status: 200, body });
+      expect(await reported(`/api/v4/open/${part}?${part}=1`)).toEqual({ status: 200, body });
     }
     for (const [i, target] of inBetween.entries()) {
       const body = { appId: `app-${i}`, version: "v4" };
-      expect(await told(target)).toEqual({ status: 200, body });
+      expect(await reported(target)).toEqual({ status: 200, body });
     }
     const nothing = "there is nothing at /api/v4/store/none";
-    expect(await told("/api/v4/store/none")).toEqual({ status: 404, body: { message: nothing } });
+    expect(await reported("/api/v4/store/none")).toEqual({
+      status: 404,
+      body: { message: nothing },
+    });
   }
 });
 
 test("a failure is told in the form of its endpoint, or of the router where there is none, with its refusal", async () => {
-  const failureBody = (message: string, { status }: Refusal) => ({ status, told: message });
+  const failureBody = (message: string, { status }: Refusal) => ({ status, reported: message });
   const endpoints = [{ ...PLAIN, failureBody }];
   const router = new Router({ endpoints, dataEndpoints: [], failureBody, log: () => {} });
-  const told = async (method: string, target: string): Promise<unknown> =>
+  const reported = async (method: string, target: string): Promise<unknown> =>
     jsonOf((await router.answer(handMadeRequest({ method, target }))).content);
-  expect(await told("GET", "/nowhere")).toEqual({
+  expect(await reported("GET", "/nowhere")).toEqual({
     status: 404,
-    told: "there is nothing at /nowhere",
+    reported: "there is nothing at /nowhere",
   });
-  expect(await told("PUT", "/plain")).toEqual({
+  expect(await reported("PUT", "/plain")).toEqual({
     status: 405,
-    told: "expected GET or HEAD on /plain, found PUT",
+    reported: "expected GET or HEAD on /plain, found PUT",
   });
 });
 
@@ -223,25 +226,25 @@ test.each([
 ])(
   "[H13] an unexpected error is 500 without what it says, which is in the log: %s",
   async (error) => {
-    const told = await ask("POST", "/api/v4/store/echo", failing(error));
-    expect(told).toMatchObject({
+    const reported = await ask("POST", "/api/v4/store/echo", failing(error));
+    expect(reported).toMatchObject({
       status: 500,
       body: {
         wrong: "an unexpected error of the server; its log has more about request request-1",
       },
     });
-    expect(told.lines).toHaveLength(1);
+    expect(reported.lines).toHaveLength(1);
     const text = error instanceof Error ? error.message : error;
-    expect(told.lines[0]).toContain(text);
-    expect(told.lines[0]).toContain("error request-1 failed to answer a request: ");
+    expect(reported.lines[0]).toContain(text);
+    expect(reported.lines[0]).toContain("error request-1 failed to answer a request: ");
   },
 );
 
 test("[H13] damaged data is 500 with its code, and the log has what is damaged", async () => {
   const cause = new Error("expected the record that was written, at d:01");
   const error = new PeerError("store.corrupt", "failed to read a stored record", { cause });
-  const told = await ask("POST", "/api/v4/store/echo", failing(error));
-  expect(told).toMatchObject({
+  const reported = await ask("POST", "/api/v4/store/echo", failing(error));
+  expect(reported).toMatchObject({
     status: 500,
     body: {
       wrong:
@@ -249,7 +252,7 @@ test("[H13] damaged data is 500 with its code, and the log has what is damaged",
         "its log has more about request request-1",
     },
   });
-  expect(told.lines).toEqual([expect.stringContaining("written, at d:01")]);
+  expect(reported.lines).toEqual([expect.stringContaining("written, at d:01")]);
 });
 
 test("[H13] an answer that cannot be written as text is an unexpected error", async () => {

@@ -308,8 +308,8 @@ test("[M34] the replication port is open while some app has a secret, and nothin
   await north.manage("DELETE", "/app/shop/replicationSecret");
   await vi.waitFor(() => expect(north.server.replicationUrl).toBe(undefined));
   expect((await north.links()).map(({ state }) => state)).toEqual(["no_secret"]);
-  const told = north.log.filter(({ message }) => message.startsWith("the replication port"));
-  expect(told.map(({ level, message }) => `${level} ${message}`)).toEqual([
+  const reported = north.log.filter(({ message }) => message.startsWith("the replication port"));
+  expect(reported.map(({ level, message }) => `${level} ${message}`)).toEqual([
     "info the replication port is open",
     "info the replication port is closed: there is no replication secret any more",
   ]);

@@ -4,7 +4,7 @@
 
 import { readPermissions } from "@bigpeer/engine";
 import { expect, test } from "vitest";
-import { openManagement, told } from "../support/management-api.ts";
+import { openManagement, reported } from "../support/management-api.ts";
 
 const api = await openManagement();
 const KEYS = "/app/default/apiKey";
@@ -187,7 +187,7 @@ test("[M31] what GET shows of a key may be sent back, with its name and no other
     expect(await api.must("PUT", `${KEYS}/till`, given)).toEqual(shown);
   }
   const detail = "expected till, which cannot be changed, found another text at name";
-  expect(told(await api.ask("PUT", `${KEYS}/till`, { ...shown, name: "other" }))).toEqual({
+  expect(reported(await api.ask("PUT", `${KEYS}/till`, { ...shown, name: "other" }))).toEqual({
     status: 400,
     body: { title: "InvalidRequest", detail },
   });

@@ -4,7 +4,7 @@
 
 import { readPermissions } from "@bigpeer/engine";
 import { expect, test } from "vitest";
-import { openManagement, told } from "../support/management-api.ts";
+import { openManagement, reported } from "../support/management-api.ts";
 
 const GRACE_MS = 3_600_000;
 const api = await openManagement({ appGraceMs: GRACE_MS });
@@ -77,14 +77,14 @@ test("[M10] in a path what is no name is the name of nothing", async () => {
     const replication = `/app/default/bigPeerReplication/${name}`;
     expect(await api.fail("GET", replication)).toBe("404 BigPeerReplicationNotFound");
   }
-  expect(told(await api.ask("GET", "/app/none"))).toEqual({
+  expect(reported(await api.ask("GET", "/app/none"))).toEqual({
     status: 404,
     body: { title: "AppNotFound", detail: 'there is no app named "none"' },
   });
   const { id } = api.registry.apps.named("default");
   const hint = "the path takes the name: the app with this id is default";
   for (const path of [`/app/${id}`, `/app/${id}/apiKey/till`]) {
-    expect(told(await api.ask("GET", path))).toEqual({
+    expect(reported(await api.ask("GET", path))).toEqual({
       status: 404,
       body: { title: "AppNotFound", detail: `there is no app named "${id}"; ${hint}` },
     });
@@ -204,10 +204,12 @@ test.each(["PUT", "PATCH"])(
     ] as const) {
       const expected = at === "name" ? "shop" : shown.appId;
       const detail = `expected ${expected}, which cannot be changed, found another text at ${at}`;
-      expect(told(await api.ask(method, "/app/shop", { ...given, authProviders: {} }))).toEqual({
-        status: 400,
-        body: { title: "InvalidRequest", detail },
-      });
+      expect(reported(await api.ask(method, "/app/shop", { ...given, authProviders: {} }))).toEqual(
+        {
+          status: 400,
+          body: { title: "InvalidRequest", detail },
+        },
+      );
     }
     expect(await api.get("/app/shop")).toEqual(shown);
     await api.must("DELETE", "/app/shop");
@@ -251,7 +253,7 @@ test("[M30] a deleted app comes back as it was, with its name, once", async () =
   expect(await api.fail("POST", restore)).toBe("404 AppNotFound");
   await api.must("DELETE", "/app/shop");
   await api.must("POST", "/app", { name: "shop" });
-  expect(told(await api.ask("POST", restore))).toEqual({
+  expect(reported(await api.ask("POST", restore))).toEqual({
     status: 409,
     body: { title: "AppNameNotUnique", detail: 'there is an app with the name "shop"' },
   });

@@ -48,8 +48,8 @@ test("with a wrong admin token nothing is told but which paths and methods there
   const given = { DATA_DIR: dataDir, ADMIN_TOKEN: `${TOKEN}-of-another-server` };
   const { code, lines } = await runExamples("management", given, "01-interface");
   expect(code).toBe(1);
-  const told = lines.filter((line) => line.startsWith("ok "));
-  expect(told.map((line) => line.replace(/^ok +\S+ /, ""))).toEqual([
+  const reported = lines.filter((line) => line.startsWith("ok "));
+  expect(reported.map((line) => line.replace(/^ok +\S+ /, ""))).toEqual([
     "An unknown path.",
     "A method that the path does not support.",
   ]);

@@ -13,7 +13,7 @@ import {
   RESOURCES,
   startManagement,
 } from "../../src/management/management-server.ts";
-import { BIG_PEER, openManagement, sendTo, told } from "../support/management-api.ts";
+import { BIG_PEER, openManagement, reported, sendTo } from "../support/management-api.ts";
 import { testConfig } from "../support/test-config.ts";
 
 const TOKEN = "a-token-of-the-administrator";
@@ -34,11 +34,11 @@ function statusOf(url: string, path: string, headers: Record<string, string>): P
 
 test("[M1] health is told without a credential", async () => {
   for (const { server } of [api, guarded]) {
-    expect(told(await sendTo(server.url, "GET", "/health/live"))).toEqual({
+    expect(reported(await sendTo(server.url, "GET", "/health/live"))).toEqual({
       status: 200,
       body: { status: "live" },
     });
-    expect(told(await sendTo(server.url, "GET", "/health/ready"))).toEqual({
+    expect(reported(await sendTo(server.url, "GET", "/health/ready"))).toEqual({
       status: 200,
       body: { status: "ready" },
     });
@@ -54,12 +54,12 @@ test("[M38] a path of the data API is 404, with the address of the data API", as
   const id = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
   for (const path of ["/api/v4/store/execute", "/api/v4/store/nothing", "/docs", `/${id}/sync`]) {
     const where = "this is the management API; the data API is at http://data.example:8080";
-    expect(told(await sendTo(server.url, "POST", path))).toEqual({
+    expect(reported(await sendTo(server.url, "POST", path))).toEqual({
       status: 404,
       body: { title: "NotFound", detail: `there is nothing at ${path}: ${where}` },
     });
   }
-  const { body } = told(await sendTo(server.url, "GET", "/nowhere"));
+  const { body } = reported(await sendTo(server.url, "GET", "/nowhere"));
   expect(body).toEqual({ title: "NotFound", detail: "there is nothing at /nowhere" });
   expect(managementElsewhere("/namespace/default/bigPeer/big-peer/app")).toContain(
     "management-port",
@@ -104,7 +104,7 @@ test("[M3] a name that leads here, and a page of another origin, are 403", async
     origin: "https://example.com",
     "content-type": "application/json",
   });
-  expect(told(reply)).toEqual({
+  expect(reported(reply)).toEqual({
     status: 403,
     body: {
       title: "OriginNotAllowed",
@@ -125,7 +125,9 @@ test("[M4] with a token every resource asks for it", async () => {
   for (const { path, methods } of RESOURCES) {
     for (const method of Object.keys(methods)) {
       const target = BIG_PEER + path.replaceAll(/\{\w+\}/g, "x");
-      expect(told(await guarded.send(method, target)), `${method} ${path}`).toEqual(UNAUTHORIZED);
+      expect(reported(await guarded.send(method, target)), `${method} ${path}`).toEqual(
+        UNAUTHORIZED,
+      );
     }
   }
   const headers = { authorization: `Bearer ${TOKEN}` };
@@ -150,7 +152,7 @@ test("[M5] who asks is checked before the form, the body, and the name of the Bi
   const huge = "x".repeat(2_000_000);
   const headers = { "content-type": "text/plain" };
   for (const path of [`${BIG_PEER}/app`, "/namespace/x/bigPeer/y/app"]) {
-    expect(told(await guarded.send("POST", path, huge, headers))).toEqual(UNAUTHORIZED);
+    expect(reported(await guarded.send("POST", path, huge, headers))).toEqual(UNAUTHORIZED);
   }
 });
 
@@ -161,7 +163,7 @@ test.each([
   "/namespace/default/bigPeer/other/app/default/apiKey",
   "/namespace/default/bigPeer/other/audit",
 ])("[M6] %s is of another Big Peer", async (path) => {
-  expect(told(await api.send("GET", path))).toEqual({
+  expect(reported(await api.send("GET", path))).toEqual({
     status: 404,
     body: {
       title: "BigPeerNotFound",
@@ -188,7 +190,7 @@ test.each([
 ])("[M7] a body of the type %s is 415", async (type, found) => {
   const headers = type === undefined ? undefined : { "content-type": type };
   const body = new TextEncoder().encode("{}");
-  expect(told(await api.send("POST", `${BIG_PEER}/app`, body, headers ?? {}))).toEqual({
+  expect(reported(await api.send("POST", `${BIG_PEER}/app`, body, headers ?? {}))).toEqual({
     status: 415,
     body: {
       title: "UnsupportedMediaType",
@@ -208,7 +210,10 @@ test("[M7] a body in another charset, or compressed, is 415", async () => {
     [gzip, "expected a body without content encoding, found gzip"],
   ] as const) {
     const reply = await api.send("POST", `${BIG_PEER}/app`, "{}", { ...headers });
-    expect(told(reply)).toEqual({ status: 415, body: { title: "UnsupportedMediaType", detail } });
+    expect(reported(reply)).toEqual({
+      status: 415,
+      body: { title: "UnsupportedMediaType", detail },
+    });
   }
 });
 
@@ -218,7 +223,7 @@ test("[M7] a body of more than 1 MiB is 413, also when it comes in chunks", asyn
     status: 413,
     body: { title: "BodyTooLarge", detail: "expected a body of at most 1048576 bytes" },
   };
-  expect(told(await api.send("POST", `${BIG_PEER}/app`, text))).toEqual(problem);
+  expect(reported(await api.send("POST", `${BIG_PEER}/app`, text))).toEqual(problem);
   const chunked = new ReadableStream({
     start: (controller) => {
       controller.enqueue(new TextEncoder().encode(text));
@@ -232,7 +237,7 @@ test("[M7] a body of more than 1 MiB is 413, also when it comes in chunks", asyn
   };
   const path = `${BIG_PEER}/app`;
   const reply = await sendTo(api.server.url, "POST", path, init);
-  expect(told(reply)).toEqual(problem);
+  expect(reported(reply)).toEqual(problem);
 });
 
 test.each([
@@ -251,7 +256,7 @@ test.each([
   ],
   ['{"name": "a", "appId": "1"}', 'expected a UUID, found "1" at appId'],
 ])("[M7] the body %j is 400, with the place", async (body, detail) => {
-  expect(told(await api.send("POST", `${BIG_PEER}/app`, body))).toEqual({
+  expect(reported(await api.send("POST", `${BIG_PEER}/app`, body))).toEqual({
     status: 400,
     body: { title: "InvalidRequest", detail },
   });
@@ -261,7 +266,7 @@ test.each([
 test.each(["/", "/app", "/namespace", BIG_PEER, `${BIG_PEER}/x`, "/x"])(
   "[M8] %s is 404 with a title",
   async (path) => {
-    expect(told(await api.send("GET", path))).toEqual({
+    expect(reported(await api.send("GET", path))).toEqual({
       status: 404,
       body: { title: "NotFound", detail: `there is nothing at ${path}` },
     });
@@ -273,14 +278,14 @@ test.each([`${BIG_PEER}/app/`, `${BIG_PEER}/apps`])(
   async (path) => {
     const detail = `there is nothing at ${path}; did you mean ${BIG_PEER}/app?`;
     const body = { title: "NotFound", detail };
-    expect(told(await api.send("GET", path))).toEqual({ status: 404, body });
+    expect(reported(await api.send("GET", path))).toEqual({ status: 404, body });
   },
 );
 
 test("[M8] a method that is not served is 405 with those that are", async () => {
   const reply = await api.ask("DELETE", "/app");
   const path = "/namespace/{namespace}/bigPeer/{bigPeer}/app";
-  expect(told(reply)).toEqual({
+  expect(reported(reply)).toEqual({
     status: 405,
     body: {
       title: "MethodNotAllowed",

@@ -4,7 +4,7 @@
 
 import { readPermissions } from "@bigpeer/engine";
 import { expect, test } from "vitest";
-import { openManagement, told } from "../support/management-api.ts";
+import { openManagement, reported } from "../support/management-api.ts";
 
 const api = await openManagement();
 await api.must("POST", "/app", { name: "shop" });
@@ -172,7 +172,9 @@ test("[M31] what GET shows of a provider may be sent back, with its name and no 
   expect(await api.must("PUT", `${PROVIDERS}/tokens`, shown)).toEqual(shown);
   expect(stored("tokens")).toEqual({ type: "jwt", id: ANY_ID, keys: { secret: JWT.secret } });
   const detail = "expected tokens, which cannot be changed, found another text at name";
-  expect(told(await api.ask("PUT", `${PROVIDERS}/tokens`, { ...shown, name: "staff" }))).toEqual({
+  expect(
+    reported(await api.ask("PUT", `${PROVIDERS}/tokens`, { ...shown, name: "staff" })),
+  ).toEqual({
     status: 400,
     body: { title: "InvalidRequest", detail },
   });

@@ -3,7 +3,7 @@
  */
 
 import { expect, test } from "vitest";
-import { openManagement, told } from "../support/management-api.ts";
+import { openManagement, reported } from "../support/management-api.ts";
 
 const api = await openManagement();
 const SECRET = "a-secret-of-sixteen-or-more";
@@ -52,7 +52,7 @@ test.each(["", "short", "with a space in it!", "über-0123456789abc", "x".repeat
   "[M35] %j is no secret, and is not repeated",
   async (secret) => {
     const detail = "expected 16 to 1024 ASCII characters without spaces at secret";
-    expect(told(await api.ask("PUT", PATH, { secret }))).toEqual({
+    expect(reported(await api.ask("PUT", PATH, { secret }))).toEqual({
       status: 400,
       body: { title: "InvalidRequest", detail },
     });

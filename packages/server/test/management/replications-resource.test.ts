@@ -3,7 +3,7 @@
  */
 
 import { expect, test } from "vitest";
-import { openManagement, told } from "../support/management-api.ts";
+import { openManagement, reported } from "../support/management-api.ts";
 
 const api = await openManagement();
 const REPLICATIONS = "/app/default/bigPeerReplication";
@@ -103,7 +103,7 @@ test.each(["PUT", "PATCH"])(
     expect(await api.must(method, NORTH, FULL)).toEqual(FULL);
     expect(await api.must(method, NORTH, { name: null })).toEqual(FULL);
     const detail = "expected north, which cannot be changed, found another text at name";
-    expect(told(await api.ask(method, NORTH, { ...EMPTY, name: "south" }))).toEqual({
+    expect(reported(await api.ask(method, NORTH, { ...EMPTY, name: "south" }))).toEqual({
       status: 400,
       body: { title: "InvalidRequest", detail },
     });

@@ -114,7 +114,7 @@ test("every change has its entry, the newest first", async () => {
 });
 
 /** What the newest entries say after one change: action, target and detail of each. */
-async function toldOf(registry: Registry, change: () => Promise<unknown>): Promise<string[]> {
+async function reportedOf(registry: Registry, change: () => Promise<unknown>): Promise<string[]> {
   const { total } = registry.audit.list({ page: 1, size: 1 });
   await change();
   const added = entriesOf(registry).slice(0, -total);
@@ -128,7 +128,7 @@ test("a change of providers is told for each that changed, with the fields that 
   const { apps } = registry;
   await apps.create({ name: "shop" }, ANN);
   const set = (providers: AuthProviders): Promise<string[]> =>
-    toldOf(registry, () => apps.setProviders("shop", () => providers, ANN));
+    reportedOf(registry, () => apps.setProviders("shop", () => providers, ANN));
   const door = "app/shop/provider/door";
   const staff = "app/shop/provider/staff";
   expect(await set({ door: DOOR })).toEqual([`provider.create ${door} type anonymous`]);
@@ -151,11 +151,11 @@ test("a change of settings, a key or a replication is told with what changed of 
   const { apps, keys, replications } = registry;
   const { id } = apps.named("default");
   const settings = { isV4Strict: true, isUnknownEmpty: true };
-  expect(await toldOf(registry, () => apps.setSettings("default", settings, ANN))).toEqual([
+  expect(await reportedOf(registry, () => apps.setSettings("default", settings, ANN))).toEqual([
     "app.setSettings app/default strictV4 true, unknownCollectionsAreEmpty true",
   ]);
   expect(
-    await toldOf(registry, () =>
+    await reportedOf(registry, () =>
       apps.setSettings("default", { ...settings, isV4Strict: false }, ANN),
     ),
   ).toEqual(["app.setSettings app/default strictV4 false"]);
@@ -164,12 +164,12 @@ test("a change of settings, a key or a replication is told with what changed of 
     permissions: { ...FULL_PERMISSIONS, remoteQuery: false },
     expiresAt: Number.MAX_SAFE_INTEGER,
   };
-  expect(await toldOf(registry, () => keys.replace(id, "till", content, ANN))).toEqual([
+  expect(await reportedOf(registry, () => keys.replace(id, "till", content, ANN))).toEqual([
     "apiKey.replace app/default/apiKey/till permissions, description, expiresAt",
   ]);
   await replications.create(id, { name: "north" }, ANN);
   const change = { connections: ["a:1"], queriesByCollection: { cars: ["true"] } };
-  expect(await toldOf(registry, () => replications.update(id, "north", change, ANN))).toEqual([
+  expect(await reportedOf(registry, () => replications.update(id, "north", change, ANN))).toEqual([
     "bigPeerReplication.update app/default/bigPeerReplication/north connections, queriesByCollection",
   ]);
 });
@@ -182,7 +182,7 @@ test("what changes nothing has no entry, and makes no transaction", async () => 
   await keys.create(id, till, ANN);
   await replications.create(id, { name: "north" }, ANN);
   const { txnId } = registry.storeFolder.store;
-  const told = await toldOf(registry, async () => {
+  const reported = await reportedOf(registry, async () => {
     await apps.setSettings("default", {}, ANN);
     await apps.setSettings("default", settings, ANN);
     await apps.setProviders("default", (before) => ({ ...before }), ANN);
@@ -190,7 +190,7 @@ test("what changes nothing has no entry, and makes no transaction", async () => 
     await replications.update(id, "north", { connections: null }, ANN);
     await apps.forget(ID);
   });
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   expect(registry.storeFolder.store.txnId).toBe(txnId);
 });
 
@@ -238,10 +238,10 @@ test("[M32] runs have a log of their own, take no place of a change, and make no
   await registry.apps.create({ name: "shop", id: ID }, ANN);
   const changes = entriesOf(registry);
   const app = registry.apps.get(ID);
-  const deed = { action: "remote.execute", target: "app/shop", detail: "2 peers: SELECT" };
-  for (let i = 0; i < 3; i++) await registry.recordRun(ANN, deed);
+  const action_ = { action: "remote.execute", target: "app/shop", detail: "2 peers: SELECT" };
+  for (let i = 0; i < 3; i++) await registry.recordRun(ANN, action_);
   expect(registry.runs.list({ page: 1, size: 2 })).toEqual({
-    entries: Array.from({ length: 2 }, () => ({ at: expect.any(Number), ...ANN, ...deed })),
+    entries: Array.from({ length: 2 }, () => ({ at: expect.any(Number), ...ANN, ...action_ })),
     total: 3,
   });
   expect(entriesOf(registry)).toEqual(changes);

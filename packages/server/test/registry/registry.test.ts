@@ -57,8 +57,10 @@ test("whoever listens is told which apps and keys a change was about, and nothin
   const { registry } = await openRegistry();
   const [app] = registry.apps.list();
   const appId = app?.id ?? "";
-  const told: string[][] = [];
-  const stop = registry.onChange(({ appIds, keyIds }) => void told.push([...appIds, ...keyIds]));
+  const reported: string[][] = [];
+  const stop = registry.onChange(
+    ({ appIds, keyIds }) => void reported.push([...appIds, ...keyIds]),
+  );
   const permissions = FULL_PERMISSIONS;
   const text = await registry.keys.create(appId, { name: "till", permissions }, AUTHOR);
   const keyId = text.slice(3, 11);
@@ -68,10 +70,10 @@ test("whoever listens is told which apps and keys a change was about, and nothin
   registry.keys.find(text);
   await registry.keys.flushUses();
   await registry.apps.remove("default", AUTHOR);
-  expect(told).toEqual([[keyId], [appId], [appId, keyId]]);
+  expect(reported).toEqual([[keyId], [appId], [appId, keyId]]);
   stop();
   await registry.apps.restore(appId, AUTHOR);
-  expect(told).toHaveLength(3);
+  expect(reported).toHaveLength(3);
 });
 
 test("an app that was deleted does not come back at the next start", async () => {

@@ -52,7 +52,7 @@ export function appHostOf<Host extends RegistryHost>(dataDir: string, host: Host
     () => host.platform.elapsed(),
   );
   const limits = { attachmentSizeMax: 1_000_000, statementTimeoutMs: 30_000 };
-  return { ...host, dataDir, ...limits, memory, turns };
+  return { ...host, dataDir, ...limits, memory, slicer: turns };
 }
 
 export function idOfApp(number: number): string {

@@ -70,7 +70,7 @@ export class ManagedApp {
   #session: string | undefined;
   /** Of a key, and opens nothing any more. */
   #deadText: string | undefined;
-  readonly #deeds: string[] = [];
+  readonly #actions: string[] = [];
   #pending: ManagedChange | undefined;
   /** How many changes were not answered and had been made. */
   madeUnanswered = 0;
@@ -81,7 +81,7 @@ export class ManagedApp {
 
   /** All that was done, as the audit log calls it. */
   get actions(): readonly string[] {
-    return this.#deeds.map((deed) => deed.split(" ", 1)[0] ?? "");
+    return this.#actions.map((action_) => action_.split(" ", 1)[0] ?? "");
   }
 
   /** Changes until the server is gone. */
@@ -95,7 +95,7 @@ export class ManagedApp {
       const reply = await askManagement(served, change.method, change.path, change.body);
       if (reply === undefined) return;
       if (name === "restoreApp" && reply.status === 404) this.#giveUp();
-      else this.#finish(change, expectSuccess(reply, change.deed));
+      else this.#finish(change, expectSuccess(reply, change.action_));
       onAnswer();
       if (!(await this.#logIn(served))) return;
     }
@@ -103,15 +103,15 @@ export class ManagedApp {
 
   /** After a restart. `audit` has the deeds of all apps, the oldest first. */
   async check(served: Served, audit: readonly string[]): Promise<void> {
-    const found = audit.filter((deed) => `${deed}/`.includes(` app/${this.#name}/`));
+    const found = audit.filter((action_) => `${action_}/`.includes(` app/${this.#name}/`));
     const pending = this.#pending;
     this.#pending = undefined;
-    if (pending !== undefined && found.length > this.#deeds.length) {
+    if (pending !== undefined && found.length > this.#actions.length) {
       this.#finish(pending, undefined);
       this.madeUnanswered++;
     }
-    expectSame(found, this.#deeds, `the audit log of ${this.#name}`);
-    const last = `${this.#name} after ${this.#deeds.at(-1)}`;
+    expectSame(found, this.#actions, `the audit log of ${this.#name}`);
+    const last = `${this.#name} after ${this.#actions.at(-1)}`;
     expectSame(await this.#seen(served), expectedOf(this.#model, this.#name), last);
     await this.#checkCredentials(served, last);
   }
@@ -119,7 +119,7 @@ export class ManagedApp {
   #finish(change: ManagedChange, answer: unknown): void {
     const before = this.#model;
     this.#model = change.after(answer);
-    this.#deeds.push(change.deed);
+    this.#actions.push(change.action_);
     this.#position = (this.#position + 1) % CIRCLE.length;
     this.#pending = undefined;
     const text = before.key?.text;
@@ -127,7 +127,7 @@ export class ManagedApp {
     const { appId } = (answer ?? {}) as { readonly appId?: string };
     if (appId !== undefined) this.#appId = appId;
     // Another app of the same name has other sessions.
-    if (change.deed.startsWith("app.create ")) this.#session = undefined;
+    if (change.action_.startsWith("app.create ")) this.#session = undefined;
   }
 
   /** The data of the deleted app went before it was to come back. */

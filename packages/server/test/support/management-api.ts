@@ -70,7 +70,7 @@ export class ManagementApi {
 }
 
 /** What a reply tells, without its headers. */
-export function told({ status, body }: ManagementReply): Omit<ManagementReply, "headers"> {
+export function reported({ status, body }: ManagementReply): Omit<ManagementReply, "headers"> {
   return { status, body };
 }
 
@@ -104,7 +104,7 @@ export async function openManagement(changes: Partial<Config> = {}): Promise<Man
   );
   const apps = new OpenApps({
     known: registry.apps,
-    host: { ...host, dataDir, attachmentSizeMax, statementTimeoutMs, memory, turns },
+    host: { ...host, dataDir, attachmentSizeMax, statementTimeoutMs, memory, slicer: turns },
     idleMs: 60_000,
   });
   const { log, platform } = host;

@@ -103,7 +103,7 @@ export async function askOnce({ url }: Served, bytes: Uint8Array): Promise<RawAn
 }
 
 /** The figures of the process, asked on a connection that is there already. */
-export async function figuresOf(served: Served, connection: RawConnection): Promise<Exposition> {
+export async function statsOf(served: Served, connection: RawConnection): Promise<Exposition> {
   const headers = [["Host", new URL(served.url).host]] as const;
   const answer = await connection.ask(requestBytes({ method: "GET", target: "/metrics", headers }));
   if (answer === undefined) throw new Error("expected the figures of the process");

@@ -150,7 +150,7 @@ export class SyncClient {
 
   /** The next message; undefined when the connection ends before one. */
   async next(): Promise<ServerMessage | undefined> {
-    while (this.#received.length === 0 && !this.#isClosed) await this.#news();
+    while (this.#received.length === 0 && !this.#isClosed) await this.#arrival();
     return this.#received.shift();
   }
 
@@ -166,10 +166,10 @@ export class SyncClient {
 
   /** Resolves when the connection is over. */
   async closed(): Promise<void> {
-    while (!this.#isClosed) await this.#news();
+    while (!this.#isClosed) await this.#arrival();
   }
 
-  #news(): Promise<void> {
+  #arrival(): Promise<void> {
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 

@@ -283,7 +283,7 @@ interface FollowedByHand {
   readonly lines: readonly string[];
   /** Moves on a clock that never goes back. */
   readonly pass: (ms: number) => void;
-  readonly tell: (
+  readonly report: (
     key: string,
     kind: PeerChange["kind"],
     of?: Partial<PeerChange["report"]>,
@@ -321,7 +321,7 @@ function followByHand(
     pass: (ms) => {
       elapsed += ms;
     },
-    tell: (key, kind, of = {}) => {
+    report: (key, kind, of = {}) => {
       // One connection for each name, as far as the test says nothing else.
       const session = Array.from(`${key} ${of.credential ?? ""}`).reduce(
         (sum, character) => sum * 31 + (character.codePointAt(0) ?? 0),
@@ -356,14 +356,14 @@ async function settled(records: DeviceRecords): Promise<void> {
 
 test("[W10] what could not be written is logged and tried again, with what has changed since", async () => {
   const { recorded: store, fail } = await failingStore();
-  const { records, lines, pass, tell } = followByHand(store);
+  const { records, lines, pass, report } = followByHand(store);
   fail(new PeerError("store.full", "no room"));
-  tell("pk-1", "joined");
+  report("pk-1", "joined");
   await vi.waitFor(() => {
     records.tick();
     expect(lines).toEqual([expect.stringContaining("no room")]);
   });
-  tell("pk-1", "left");
+  report("pk-1", "left");
   fail(undefined);
   records.tick();
   expect(statusIn(store, "pk-1")).toBeUndefined();
@@ -376,11 +376,11 @@ test("[W10] what could not be written is logged and tried again, with what has c
 
 test("[W10] [W11] a device that cannot be recorded keeps no other out, nor do more than there may be", async () => {
   const { recorded: store } = await failingStore();
-  const { records, lines, tell } = followByHand(store);
-  tell("x".repeat(2_000), "joined");
-  tell("pk-1", "joined");
-  tell("pk-2", "joined");
-  tell("pk-3", "joined");
+  const { records, lines, report } = followByHand(store);
+  report("x".repeat(2_000), "joined");
+  report("pk-1", "joined");
+  report("pk-2", "joined");
+  report("pk-3", "joined");
   await records.close();
   expect([1, 2, 3].map((i) => statusIn(store, `pk-${i}`))).toEqual([
     "connected",
@@ -397,16 +397,16 @@ test("[W6] whom the store does not take beside a device that cannot be recorded 
   const { recorded: store } = await failingStore();
   // Together, the one that cannot be recorded, and the next one.
   const answers = [undefined, undefined, new PeerError("store.full", "no room")];
-  const { records, pass, tell } = followByHand({
+  const { records, pass, report } = followByHand({
     read: store.read,
     transact: (evaluate) => {
       const error = answers.shift();
       return error === undefined ? store.transact(evaluate) : Promise.reject(error);
     },
   });
-  tell("x".repeat(2_000), "joined");
-  tell("pk-1", "joined");
-  tell("pk-2", "joined");
+  report("x".repeat(2_000), "joined");
+  report("pk-1", "joined");
+  report("pk-2", "joined");
   await settled(records);
   expect([answers, allIn(store)]).toEqual([[], []]);
   pass(10_000);
@@ -416,15 +416,15 @@ test("[W6] whom the store does not take beside a device that cannot be recorded 
 
 test("[W6] who comes and goes while others are written waits for the next tick, however often", async () => {
   const { recorded: store } = await failingStore();
-  const { records, tell } = followByHand(store);
+  const { records, report } = followByHand(store);
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn++) await nodePlatform.pause();
   };
   await settle();
-  tell("pk-1", "joined");
+  report("pk-1", "joined");
   records.tick();
-  tell("pk-1", "left");
-  tell("pk-2", "joined");
+  report("pk-1", "left");
+  report("pk-2", "joined");
   await settle();
   expect([statusIn(store, "pk-1"), statusIn(store, "pk-2")]).toEqual(["connected", undefined]);
   records.tick();
@@ -434,18 +434,18 @@ test("[W6] who comes and goes while others are written waits for the next tick, 
 
 test("[W11] a new device takes the place of the one that is gone the longest, never of one that is there", async () => {
   const { recorded: store } = await failingStore();
-  const { records, lines, tell } = followByHand(store);
-  for (const key of ["a", "b"]) tell(key, "joined");
+  const { records, lines, report } = followByHand(store);
+  for (const key of ["a", "b"]) report(key, "joined");
   await settled(records);
   for (const key of ["b", "a"]) {
-    tell(key, "left");
+    report(key, "left");
     await settled(records);
   }
-  tell("c", "joined");
+  report("c", "joined");
   await settled(records);
   expect(allIn(store)).toEqual(["a c left", "c c connected"]);
-  tell("a", "joined");
-  tell("d", "joined");
+  report("a", "joined");
+  report("d", "joined");
   await settled(records);
   expect(allIn(store)).toEqual(["a c connected", "c c connected"]);
   expect(lines).toEqual(["warn too many devices: new ones are not recorded"]);
@@ -453,15 +453,15 @@ test("[W11] a new device takes the place of the one that is gone the longest, ne
 
 test("[W11] made-up devices of one credential push out each other, and nobody else's", async () => {
   const { recorded: store } = await failingStore();
-  const { records, tell } = followByHand(store, 1);
-  tell("mine", "joined", { credential: "me" });
+  const { records, report } = followByHand(store, 1);
+  report("mine", "joined", { credential: "me" });
   await settled(records);
-  tell("mine", "left", { credential: "me" });
+  report("mine", "left", { credential: "me" });
   await settled(records);
   for (let i = 0; i < 5; i++) {
-    tell(`made-up-${i}`, "joined", { credential: "bad" });
+    report(`made-up-${i}`, "joined", { credential: "bad" });
     await settled(records);
-    tell(`made-up-${i}`, "left", { credential: "bad" });
+    report(`made-up-${i}`, "left", { credential: "bad" });
     await settled(records);
   }
   expect(allIn(store)).toEqual(["made-up-4 bad left", "mine me left"]);
@@ -469,21 +469,21 @@ test("[W11] made-up devices of one credential push out each other, and nobody el
 
 test("[W11] where all records are taken the credential with the most gives one up", async () => {
   const { recorded: store } = await failingStore();
-  const { records, tell } = followByHand(store);
+  const { records, report } = followByHand(store);
   for (const key of ["made-up-1", "made-up-2"]) {
-    tell(key, "joined", { credential: "bad" });
+    report(key, "joined", { credential: "bad" });
     await settled(records);
-    tell(key, "left", { credential: "bad" });
+    report(key, "left", { credential: "bad" });
     await settled(records);
   }
-  tell("mine", "joined", { credential: "me" });
+  report("mine", "joined", { credential: "me" });
   await settled(records);
   expect(allIn(store)).toEqual(["made-up-2 bad left", "mine me connected"]);
-  tell("mine", "left", { credential: "me" });
+  report("mine", "left", { credential: "me" });
   await settled(records);
   // Also after the server was started again, which knows it from the records.
   const again = followByHand(store);
-  again.tell("other", "joined", { credential: "you" });
+  again.report("other", "joined", { credential: "you" });
   await settled(again.records);
   expect(allIn(store)).toHaveLength(2);
   expect(allIn(store)).toContain("other you connected");
@@ -491,34 +491,34 @@ test("[W11] where all records are taken the credential with the most gives one u
 
 test("[W11] a record that somebody has deleted is no room that is missing", async () => {
   const { recorded: store } = await failingStore();
-  const { records, tell } = followByHand(store);
+  const { records, report } = followByHand(store);
   for (const key of ["a", "b"]) {
-    tell(key, "joined");
+    report(key, "joined");
     await settled(records);
-    tell(key, "left");
+    report(key, "left");
     await settled(records);
   }
   await store.transact((transaction) => {
     transaction.apply([{ kind: "delete", collection: DEVICE_RECORDS, id: ["a", "c"] }]);
   });
-  tell("x", "joined");
+  report("x", "joined");
   await settled(records);
   expect(allIn(store)).toEqual(["b c left", "x c connected"]);
 });
 
 test("[W6] a device whose login becomes that of another user has left as the one that it was", async () => {
   const { recorded: store } = await failingStore();
-  const { records, tell } = followByHand(store);
-  tell("a", "joined", { session: 9, credential: "one", userId: "ann" });
+  const { records, report } = followByHand(store);
+  report("a", "joined", { session: 9, credential: "one", userId: "ann" });
   await settled(records);
-  tell("a", "changed", { session: 9, credential: "two", userId: "bob" });
+  report("a", "changed", { session: 9, credential: "two", userId: "bob" });
   await settled(records);
   expect(allIn(store)).toEqual(["a one left", "a two connected"]);
   const users = store.read((view) =>
     Array.from(view.scan(DEVICE_RECORDS), ({ fields }) => fields["userId"]),
   );
   expect(users).toEqual(["ann", "bob"]);
-  tell("a", "left", { session: 9, credential: "two", userId: "bob" });
+  report("a", "left", { session: 9, credential: "two", userId: "bob" });
   await settled(records);
   expect(allIn(store)).toEqual(["a one left", "a two left"]);
 });
@@ -550,12 +550,12 @@ function logBytes(store: RecordedStore): number {
 
 /** Other metadata of one device, again and again, each time as soon as they may be written. */
 async function changeOften(
-  { records, pass, tell }: FollowedByHand,
+  { records, pass, report }: FollowedByHand,
   times: number,
   of: Partial<PeerChange["report"]> = {},
 ): Promise<void> {
   for (let i = 0; i < times; i++) {
-    tell("busy", "changed", { ...described("busy", { LARGE, i }), ...of });
+    report("busy", "changed", { ...described("busy", { LARGE, i }), ...of });
     pass(10_000);
     await ticked(records);
   }
@@ -570,15 +570,15 @@ async function ticked(records: DeviceRecords): Promise<void> {
 test("[W7] metadata that change all the time take a bounded part of the log, and the last is written in the end", async () => {
   const { recorded } = await failingStore();
   const followed = followByHand(recorded, 100, SCANT);
-  const { records, pass, tell } = followed;
-  tell("busy", "joined");
+  const { records, pass, report } = followed;
+  report("busy", "joined");
   await ticked(records);
   await changeOften(followed, 100);
   // 2 MB would be written else; 100 seconds times 10 bring 100 KB.
   expect(logBytes(recorded)).toBeLessThan(300_000);
   expect(recordIn(recorded, "busy")?.["peerMetadata"]).not.toMatchObject({ i: 99 });
   // Others go on meanwhile, as long as all of them have something left.
-  tell("calm", "joined", { credential: "other" });
+  report("calm", "joined", { credential: "other" });
   await ticked(records);
   expect(statusIn(recorded, "calm", "other")).toBe("connected");
   pass(1_000_000);
@@ -589,14 +589,14 @@ test("[W7] metadata that change all the time take a bounded part of the log, and
 test("[W7] a device that comes and goes while its credential waits is told as left later, and is not recorded if it never was", async () => {
   const { recorded } = await failingStore();
   const followed = followByHand(recorded, 100, SCANT);
-  const { records, pass, tell } = followed;
-  for (const key of ["busy", "known"]) tell(key, "joined", described(key, { kept: true }));
+  const { records, pass, report } = followed;
+  for (const key of ["busy", "known"]) report(key, "joined", described(key, { kept: true }));
   await ticked(records);
   await changeOften(followed, 50);
   const before = recorded.read(({ head }) => head.txnId);
-  tell("known", "left", described("known", { LARGE }));
-  tell("new", "joined", described("new", { LARGE }));
-  tell("new", "left", described("new", { LARGE }));
+  report("known", "left", described("known", { LARGE }));
+  report("new", "joined", described("new", { LARGE }));
+  report("new", "left", described("new", { LARGE }));
   await ticked(records);
   expect(recorded.read(({ head }) => head.txnId)).toBe(before);
   expect(statusIn(recorded, "known")).toBe("connected");
@@ -612,11 +612,11 @@ test("[W7] a device that comes and goes while its credential waits is told as le
 test("[W7] a server that closes writes who left, whatever was written before", async () => {
   const { recorded } = await failingStore();
   const followed = followByHand(recorded, 100, SCANT);
-  followed.tell("busy", "joined");
+  followed.report("busy", "joined");
   await ticked(followed.records);
   await changeOften(followed, 50);
   const before = logBytes(recorded);
-  followed.tell("busy", "left");
+  followed.report("busy", "left");
   await followed.records.close();
   expect(statusIn(recorded, "busy")).toBe("left");
   expect(logBytes(recorded) - before).toBeLessThan(2000);

@@ -5,7 +5,7 @@
 import type { PeerReport } from "@bigpeer/engine";
 import { stringifyJson, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { type RemoteAnswer, fittingAnswers } from "../../src/sync/fitting-answers.ts";
+import { fittingAnswers, type RemoteAnswer } from "../../src/sync/fitting-answers.ts";
 
 function answerOf(session: number, items: readonly Value[], message?: string): RemoteAnswer {
   const description = { key: `pk-${session}`, deviceName: "d", os: "o", sdk: "s", metadata: {} };
@@ -35,15 +35,15 @@ test("[R6] rows that take much more in JSON than on their way break nobody's ans
     answerOf(5, ["small", 7]),
   ];
   expect(stringifyJson(wide).length).toBe(60_002);
-  const told = await fittingAnswers(answers, 100_000);
-  expect(told.map(({ session, items }) => [session, items.length])).toEqual([
+  const reported = await fittingAnswers(answers, 100_000);
+  expect(reported.map(({ session, items }) => [session, items.length])).toEqual([
     [1, 1],
     [2, 1],
     [3, 0],
     [4, 0],
     [5, 2],
   ]);
-  const codes = told.map(({ error }) => error?.code);
+  const codes = reported.map(({ error }) => error?.code);
   expect(codes).toEqual([undefined, undefined, "query.too_large", "query.too_large", undefined]);
   expect(await fittingAnswers(answers, 1_000_000)).toEqual(answers);
 });
@@ -51,9 +51,9 @@ test("[R6] rows that take much more in JSON than on their way break nobody's ans
 test("[R6] what peers say of themselves takes room as well", async () => {
   const [one, two] = [answerOf(1, ["x".repeat(100)]), answerOf(2, ["x".repeat(200)])];
   const description = { ...two.report.description, metadata: { text: "m".repeat(5000) } };
-  const told = await fittingAnswers(
+  const reported = await fittingAnswers(
     [one, { ...two, report: { ...two.report, description } }],
     6_300,
   );
-  expect(told.map(({ error }) => error?.code)).toEqual([undefined, "query.too_large"]);
+  expect(reported.map(({ error }) => error?.code)).toEqual([undefined, "query.too_large"]);
 });

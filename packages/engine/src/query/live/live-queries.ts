@@ -100,7 +100,7 @@ const PASSES_MAX = 8;
 export class LiveQueries {
   readonly #store: Store;
   readonly #elapsed: () => number;
-  readonly #turns: TimeSlicer;
+  readonly #slicer: TimeSlicer;
   readonly #host: LiveHost;
   readonly #statements = new StatementCache<LiveStatement>();
   readonly #groups = new Map<string, Group>();
@@ -123,7 +123,7 @@ export class LiveQueries {
     } = limits;
     this.#store = store;
     this.#elapsed = () => platform.elapsed();
-    this.#turns = new TimeSlicer(() => platform.pause(), this.#elapsed);
+    this.#slicer = new TimeSlicer(() => platform.pause(), this.#elapsed);
     this.#host = {
       runs: new LiveRuns({ platform, appId, timeMs, bytes, memory }),
       memory: new HeldMemory({ queryBytes, bytes: heldBytes }),
@@ -170,7 +170,7 @@ export class LiveQueries {
     if (this.#queries.size === 0 || !hasChanges) return { txnId: this.#store.txnId, changed: [] };
     const snapshot = this.#store.snapshot();
     const budget = this.#host.runs.endlessBudget();
-    const changed = this.#turns.take(this.#steps(snapshot), budget, snapshot);
+    const changed = this.#slicer.take(this.#steps(snapshot), budget, snapshot);
     if (!(changed instanceof Promise)) return { txnId: this.#txnId, changed };
     const going = changed.then((late): Advance => ({ txnId: this.#txnId, changed: late }));
     this.#going = going;
@@ -200,7 +200,7 @@ export class LiveQueries {
     };
     try {
       const budget = this.#host.runs.endlessBudget();
-      const settled = this.#turns.take(query.settle(snapshot), budget, snapshot);
+      const settled = this.#slicer.take(query.settle(snapshot), budget, snapshot);
       if (!(settled instanceof Promise)) return this.#start(query, txnId);
       const started = settled
         .then(() => this.#start(query, txnId))

@@ -30,7 +30,7 @@ export class PermissionChecker {
   /** The current check; the closure below is created once instead of for each document. */
   #rule: CollectionRule = NO_RULE;
   #document: StoredDocument | undefined;
-  readonly #judgement = (): boolean => this.#matchesAny();
+  readonly #check = (): boolean => this.#matchesAny();
 
   constructor(authority: Authority, run: Run) {
     this.authority = authority;
@@ -107,7 +107,7 @@ export class PermissionChecker {
     this.#rule = rule;
     this.#document = document;
     try {
-      return underMeter(this.#budget, this.#judgement);
+      return underMeter(this.#budget, this.#check);
     } finally {
       this.#budget.release();
       this.#statement.endPiece();

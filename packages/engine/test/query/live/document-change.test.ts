@@ -47,10 +47,10 @@ test("several transactions come as one change of each document", async () => {
   await execute("DELETE FROM c WHERE _id = 'b'");
   await execute("INSERT INTO c DOCUMENTS ({'_id': 'c', 'n': 1})");
   await execute("DELETE FROM c WHERE _id = 'c'");
-  const told = changesAfter(store, txnId)?.map(({ id, before, after }) => {
+  const reported = changesAfter(store, txnId)?.map(({ id, before, after }) => {
     return [id, before?.fields, after?.fields];
   });
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ["a", { n: 1 }, { n: 2, m: 3 }],
     ["b", { n: 1 }, undefined],
     ["c", undefined, undefined],

@@ -195,6 +195,7 @@ export async function differenceOf(
 ): Promise<string | undefined> {
   const { items } = await runner.execute(request);
   if (isDeepStrictEqual(items, query.rows)) return undefined;
-  const told = (rows: readonly Value[]): string => rows.map((row) => stringifyJson(row)).join("\n");
-  return `${request.statement}\nexpected\n${told(items)}\nfound\n${told(query.rows)}`;
+  const reported = (rows: readonly Value[]): string =>
+    rows.map((row) => stringifyJson(row)).join("\n");
+  return `${request.statement}\nexpected\n${reported(items)}\nfound\n${reported(query.rows)}`;
 }

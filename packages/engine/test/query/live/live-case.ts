@@ -107,9 +107,9 @@ async function check(
     const { query } = following.registration;
     const difference = await differenceOf(followed, following.request, query);
     if (difference !== undefined) throw new Error(`after ${writes.join("; ")}\n${difference}`);
-    const isTold = changed.has(query);
-    if (isTold !== (query.rows !== following.shown))
-      throw new Error(`told: ${isTold}\n${query.text}`);
+    const isReported = changed.has(query);
+    if (isReported !== (query.rows !== following.shown))
+      throw new Error(`told: ${isReported}\n${query.text}`);
     following.shown = query.rows;
   }
 }

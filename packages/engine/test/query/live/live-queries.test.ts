@@ -373,8 +373,8 @@ test("long work takes turns, and those who ask meanwhile share what comes next",
   await execute("UPDATE c SET n = 1 WHERE n = 30");
   const advances = [live.advance(), live.advance(), live.advance()];
   const late = live.register({ statement: "SELECT n FROM c WHERE n > 48" });
-  const told = await Promise.all(advances.map(async (each) => each));
-  expect(told.map(({ changed }) => changed)).toEqual([[query], [], []]);
+  const reported = await Promise.all(advances.map(async (each) => each));
+  expect(reported.map(({ changed }) => changed)).toEqual([[query], [], []]);
   expect(advances[1]).toBe(advances[2]);
   await execute("UPDATE c SET n = 100 WHERE n = 49");
   expect((await live.advance()).changed).toEqual([(await late).query]);

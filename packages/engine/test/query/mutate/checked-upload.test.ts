@@ -36,8 +36,8 @@ async function bench(): Promise<Bench> {
   const { store, storage, platform } = await openStore();
   const peer = new SiteUploads(platform);
   const as: Bench["as"] = async (rights, upload) => {
-    const judge: CheckUpload = uploadChecker({ platform, appId: "app", authority: () => rights });
-    return outcomeOf(await store.upload(upload, judge));
+    const checker: CheckUpload = uploadChecker({ platform, appId: "app", authority: () => rights });
+    return outcomeOf(await store.upload(upload, checker));
   };
   await store.transact((transaction) => {
     transaction.apply([
@@ -94,10 +94,10 @@ test("[S26] the permissions are those of the moment when the upload is applied",
   const { store, peer, fields } = await bench();
   const { platform } = await openStore();
   let rights: Authority | undefined = authorityOf(OWN, OWN);
-  const judge = uploadChecker({ platform, appId: "app", authority: () => rights });
+  const checker = uploadChecker({ platform, appId: "app", authority: () => rights });
   const upload = peer.next(set("mine", "n", 2));
   rights = authorityOf(OWN, { parts: ["true"] });
-  expect(outcomeOf(await store.upload(upload, judge))).toBe(NO_COLLECTION);
+  expect(outcomeOf(await store.upload(upload, checker))).toBe(NO_COLLECTION);
   expect(fields("mine")).toEqual({ owner: "ada", n: 1 });
 });
 
@@ -231,9 +231,9 @@ test("[S26] a rule that takes too long refuses the upload", async () => {
   const slow = { ...platform, elapsed: () => (time += 500) };
   const rule = "EVERY x IN list SATISFIES x >= 0 END";
   const authority = authorityOf({ cars: ["true"] }, { cars: [rule] });
-  const judge = uploadChecker({ platform: slow, appId: "app", authority: () => authority });
+  const checker = uploadChecker({ platform: slow, appId: "app", authority: () => authority });
   const list = Array.from({ length: ROW_STEPS_FREE + 5000 }, (_, i) => i);
-  const answer = await store.upload(peer.next(insert("x", { list })), judge);
+  const answer = await store.upload(peer.next(insert("x", { list })), checker);
   expect(outcomeOf(answer)).toBe("refused: the permissions took too long to judge the upload");
 });
 

@@ -22,8 +22,8 @@ interface Bench {
 
 async function bench(): Promise<Bench> {
   const { store, platform } = await openStore();
-  const judge = uploadChecker({ platform, appId: "app", authority: () => undefined });
-  const send: Bench["send"] = async (upload) => outcomeOf(await store.upload(upload, judge));
+  const checker = uploadChecker({ platform, appId: "app", authority: () => undefined });
+  const send: Bench["send"] = async (upload) => outcomeOf(await store.upload(upload, checker));
   return { store, peer: new SiteUploads(platform), send };
 }
 

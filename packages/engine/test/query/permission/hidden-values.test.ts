@@ -226,7 +226,7 @@ test("[P21] an index never changes an answer, nor what EXPLAIN says of an index 
   const explain = "EXPLAIN SELECT * FROM notes WHERE secret = 'pass101'";
   const bySecret = await open(hidden, ["secret"]);
   const byOwner = await open(hidden, ["owner, secret"]);
-  const told = JSON.stringify(await rowsOf(bySecret, explain, authority));
-  expect(told).not.toContain("i0");
+  const reported = JSON.stringify(await rowsOf(bySecret, explain, authority));
+  expect(reported).not.toContain("i0");
   expect(JSON.stringify(await rowsOf(byOwner, explain, authority))).toContain("i0");
 });

@@ -71,7 +71,7 @@ async function openWith(documents: readonly Placed[], indexes: readonly string[]
 }
 
 /** Without the number of the transaction, which counts the writes of everybody. */
-async function told({ runner }: Statements, statement: string): Promise<unknown> {
+async function reported({ runner }: Statements, statement: string): Promise<unknown> {
   const authority = authorityOf(RULES, RULES);
   try {
     const args = { list: ["done"] };
@@ -101,8 +101,8 @@ test("[P5] [P7] [Q1] [Q2] [Q3] [Q4] what is hidden changes no warning of a mista
       const without = await openWith(shown, indexes);
       const withSecrets = await openWith([...secrets, ...shown], indexes);
       for (const statement of statements) {
-        const expected = await told(without, statement);
-        expect(await told(withSecrets, statement), statement).toEqual(expected);
+        const expected = await reported(without, statement);
+        expect(await reported(withSecrets, statement), statement).toEqual(expected);
         for (const { description } of (expected as { warnings?: SentRanges[] }).warnings ?? []) {
           const kind = /did you mean (IN|'|.)/.exec(description)?.[1] ?? "none";
           warned.set(kind, (warned.get(kind) ?? 0) + 1);

@@ -164,7 +164,7 @@ describe("the store", () => {
     const { as, runner } = await bench();
     const scopes = { cars: "AllPeers", notes: "LocalPeerOnly", secrets: "BigPeerOnly" };
     runner.settings.set("USER_COLLECTION_SYNC_SCOPES", scopes);
-    const told = async (caller: Caller): Promise<unknown[]> => [
+    const reported = async (caller: Caller): Promise<unknown[]> => [
       await caller.rows("SHOW USER_COLLECTION_SYNC_SCOPES"),
       await caller.rows("SHOW ALL LIKE 'user_collection%'"),
       await caller.column(
@@ -180,10 +180,10 @@ describe("the store", () => {
       [names],
       Object.entries(names).map(([key, value]) => ({ key, value })),
     ];
-    expect(await told(as({ cars: ["false"], nosuch: ["true"] }))).toEqual(
+    expect(await reported(as({ cars: ["false"], nosuch: ["true"] }))).toEqual(
       tellingOf({ cars: "AllPeers" }),
     );
-    expect(await told(as({}))).toEqual(tellingOf({}));
-    expect(await told(as(true))).toEqual(tellingOf(scopes));
+    expect(await reported(as({}))).toEqual(tellingOf({}));
+    expect(await reported(as(true))).toEqual(tellingOf(scopes));
   });
 });

@@ -165,10 +165,10 @@ test.each([
 ])("[Q3] a list inside of a list: %s", async (text, column) => {
   const { warned, execute } = await opened();
   const list = ["done", "t1"];
-  const told = `(:list) at line 1, column ${column} is a list that holds the list :list; did you mean IN :list?`;
-  expect(await warned(text, { list })).toEqual([told]);
+  const reported = `(:list) at line 1, column ${column} is a list that holds the list :list; did you mean IN :list?`;
+  expect(await warned(text, { list })).toEqual([reported]);
   await execute("CREATE INDEX by_status ON tasks (status)");
-  expect(await warned(text, { list })).toEqual([told]);
+  expect(await warned(text, { list })).toEqual([reported]);
   expect(await warned(text, { list: "nothing like it" })).toEqual([]);
   expect(await warned(text.replace(/\( ?:list ?\)/, ":list"), { list })).toEqual([]);
 });
@@ -208,8 +208,8 @@ test.each([
   [`DELETE FROM tasks WHERE "my status" = 'x'`, '"my status" at line 1, column 25', "`my status`"],
 ])("[Q4] a name in double quotes is a text: %s", async (text, start, name) => {
   const { warned } = await opened();
-  const told = `${start} is a text, not a field: a name stands without quotes or in backticks; did you mean ${name}?`;
-  expect(await warned(text, { list: ["done"] })).toEqual([told]);
+  const reported = `${start} is a text, not a field: a name stands without quotes or in backticks; did you mean ${name}?`;
+  expect(await warned(text, { list: ["done"] })).toEqual([reported]);
 });
 
 test.each([

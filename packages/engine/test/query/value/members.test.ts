@@ -28,7 +28,7 @@ function lookThrough(value: Value, list: readonly Value[]): boolean | null | und
 }
 
 test("a table tells what the list tells", () => {
-  let told = 0;
+  let reported = 0;
   fc.assert(
     fc.property(anyList, anyMember, (list, value) => {
       let bytes = 0;
@@ -38,13 +38,13 @@ test("a table tells what the list tells", () => {
       expect(values).toEqual(list);
       const found = find?.(value);
       if (found === undefined) return;
-      told++;
+      reported++;
       expect(found).toBe(lookThrough(value, list));
       expect(bytes).toBeGreaterThan(0);
     }),
     { numRuns: runs(500) },
   );
-  expect(told).toBeGreaterThan(runs(500) / 10);
+  expect(reported).toBeGreaterThan(runs(500) / 10);
 });
 
 test("a short list, or one of several types, has no table", () => {

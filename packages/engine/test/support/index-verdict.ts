@@ -18,13 +18,13 @@ import { compareKeys } from "../query/oracle/order.ts";
 import { type Documents, queryRows } from "../query/oracle/select.ts";
 import type { FilterRequest } from "./filter-request.ts";
 import type { Asked } from "./index-script.ts";
-import type { SentRanges } from "./permission-answer.ts";
+import type { Reply } from "./permission-answer.ts";
 
 /** What may be read of a collection now, in the order of ids. */
 export type Readable = (collection: string) => readonly ValueObject[];
 
 /** How an answer differs from what was expected; `after` is what may be read then. */
-export type Verdict = (found: SentRanges, after: Readable) => string | undefined;
+export type Verdict = (found: Reply, after: Readable) => string | undefined;
 
 /**
  * It does not know declared types, adds up what is not exact in another order, and writes large
