@@ -101,6 +101,18 @@ export function findTestTitles(file: SourceFile): Excerpt[] {
   return found;
 }
 
+/** Each identifier that the code uses, once, where it stands first; `#name` without its sign. */
+export function findIdentifiers(file: SourceFile): Excerpt[] {
+  const found = new Map<string, Excerpt>();
+  visit(parseSync(file.path, file.text).program, ({ type, name, start }) => {
+    if (type !== "Identifier" && type !== "PrivateIdentifier") return;
+    const text = String(name);
+    if (found.has(text)) return;
+    found.set(text, { text, line: lineAt(file.text, Number(start)) });
+  });
+  return [...found.values()];
+}
+
 type SyntaxNode = Record<string, unknown>;
 
 function visit(value: unknown, see: (node: SyntaxNode) => void): void {

@@ -1,5 +1,5 @@
 /**
- * Roster: the same members as a set would have, whoever comes and goes.
+ * Indexed set: the same members as a set would have, whoever comes and goes.
  */
 
 import * as fc from "fast-check";

@@ -1,5 +1,5 @@
 /**
- * Link manager: all links of all apps to other Big Peers, as the registry configures them.
+ * Replicator: all links of all apps to other Big Peers, as the registry configures them.
  *
  * It follows the registry while it runs: it dials added addresses, ends removed links, and changes
  * what the existing ones pull (S56). The replication port is open while there is a replication

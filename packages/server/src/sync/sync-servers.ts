@@ -1,5 +1,5 @@
 /**
- * Sync manager: all connected peers of a server, a sync server for each app that they use, and the
+ * Sync servers: all connected peers of a server, a sync server for each app that they use, and the
  * records of their devices.
  *
  * One timer serves them all. When apps or keys change, the affected credentials are checked again,
