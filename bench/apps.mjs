@@ -105,7 +105,7 @@ async function makeApps({ managementUrl, dataUrl }) {
 }
 
 /** Memory and open files of a process, where /proc exists. */
-function figuresOf({ pid }) {
+function statsOf({ pid }) {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     const megabytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_000;
@@ -145,7 +145,7 @@ function line(title, times) {
 async function measure() {
   const one = await start(join(folder, "one"));
   await setTimeout(SETTLE_MS);
-  const floor = figuresOf(one.child);
+  const floor = statsOf(one.child);
   await stop(one.child);
 
   const dataDir = join(folder, "many");
@@ -162,17 +162,17 @@ async function measure() {
   console.log(`ready after ${many.readyMs.toFixed(0)} ms with ${APPS} apps\n`);
   console.log("".padEnd(34), " open", "memory MB", "  open files");
   row("1 app", floor, 0);
-  row(`${APPS} apps, none used yet`, figuresOf(many.child), await openCount(many));
+  row(`${APPS} apps, none used yet`, statsOf(many.child), await openCount(many));
   const first = await readAll(many, keys);
-  row(`${USED} of them used`, figuresOf(many.child), await openCount(many));
+  row(`${USED} of them used`, statsOf(many.child), await openCount(many));
   const second = await readAll(many, keys.slice(-20));
   while ((await openCount(many)) > 0) await setTimeout(100);
   await setTimeout(SETTLE_MS);
-  row("idle again", figuresOf(many.child), 0);
+  row("idle again", statsOf(many.child), 0);
   await readAll(many, keys);
   while ((await openCount(many)) > 0) await setTimeout(100);
   await setTimeout(SETTLE_MS);
-  row("used and idle once more", figuresOf(many.child), 0);
+  row("used and idle once more", statsOf(many.child), 0);
   console.log("\nmilliseconds".padEnd(35), " median", "    p99", "    max");
   line("first request to an app", first);
   line("request to an app that is open", second);

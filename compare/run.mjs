@@ -60,7 +60,7 @@ function idsOf(outcome, isKept = () => true) {
     .join();
 }
 
-async function judge(report, given, { ours, reference }, engines) {
+async function assess(report, given, { ours, reference }, engines) {
   if (reference === undefined) return report.stop();
   for (let i = given.compared; i < given.statements.length; i++) {
     const [oursText, referenceText] = [describe(ours[i], given), describe(reference[i], given)];
@@ -96,7 +96,7 @@ async function compare({ seed, statements, examples }) {
     const theirs = await runAll(reference, cases);
     for (const [i, each] of cases.entries()) {
       const outcomes = { ours: await ours.run(requestsOf(each)), reference: theirs[i] };
-      await judge(report, each, outcomes, { ours, reference });
+      await assess(report, each, outcomes, { ours, reference });
     }
   }
   await reference.close();

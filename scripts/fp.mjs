@@ -39,7 +39,7 @@ const startMs = Date.now();
 const failures = [];
 let done = 0;
 let steps = 0;
-let toldMs = startMs;
+let reportedMs = startMs;
 while (done < count && Date.now() < endMs) {
   const seed = first + done;
   try {
@@ -54,8 +54,8 @@ while (done < count && Date.now() < endMs) {
     if (!values.all) break;
   }
   done++;
-  if (Date.now() - toldMs > 10_000) {
-    toldMs = Date.now();
+  if (Date.now() - reportedMs > 10_000) {
+    reportedMs = Date.now();
     console.log(`${done} seeds, ${failures.length} failed, up to seed ${seed}`);
   }
 }

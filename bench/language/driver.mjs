@@ -189,7 +189,7 @@ class Round {
       (k) => this.contestant.insert(document(k)),
       () => {},
     );
-    return this.judgeArrivals(measured);
+    return this.checkArrivals(measured);
   }
 
   async ["insert-flight"]() {
@@ -200,11 +200,11 @@ class Round {
       ((k, count) =>
         contestant.insertGroup(Array.from({ length: count }, (_, j) => document(k + j))));
     const measured = await inFlight((k) => contestant.insert(document(k)), group);
-    return this.judgeArrivals(measured);
+    return this.checkArrivals(measured);
   }
 
   /** Inserts go into another collection than the queried one. */
-  async judgeArrivals(measured) {
+  async checkArrivals(measured) {
     this.arrived += measured.done;
     same(await this.contestant.arrivals(), this.arrived, "documents that arrived");
     return measured;
@@ -294,7 +294,7 @@ class Round {
       (k) => this.contestant.update(this.targetOf(first + k), newMileage(first + k)),
       () => {},
     );
-    return this.judgeUpdates(measured);
+    return this.checkUpdates(measured);
   }
 
   async ["update-flight"]() {
@@ -306,14 +306,14 @@ class Round {
       ((k, count) =>
         contestant.updateGroup(Array.from({ length: count }, (_, j) => changeOf(k + j))));
     const measured = await inFlight((k) => contestant.update(...changeOf(k)), group);
-    return this.judgeUpdates(measured);
+    return this.checkUpdates(measured);
   }
 
   targetOf(k) {
     return truth.ids[shuffled(k, documents)];
   }
 
-  async judgeUpdates(measured) {
+  async checkUpdates(measured) {
     this.updated += measured.done;
     const last = this.updated - 1;
     for (const k of [last, last - 1, Math.max(last - documents + 1, 0)]) {

@@ -138,7 +138,7 @@ function contestantsOf(documents, fewer) {
 }
 
 /** The target is met by the rate, or by the factor over the best rival with as many documents. */
-function judge(measured) {
+function verify(measured) {
   for (const kept of ["memory", "folder"]) {
     const rate = (name) => measured.get(`${name} ${kept}`);
     const rivals = ["triplit", "pouchdb"].map(rate).filter((one) => one !== undefined);
@@ -170,5 +170,5 @@ export async function measureDownload({ folder, quick, documents, takePart }) {
     const lines = await takePart(entry.part, () => contestant(entry, { folder, rounds }));
     for (const line of lines ?? []) measured.set(`${entry.name} ${line.kept}`, print(line));
   }
-  judge(measured);
+  verify(measured);
 }

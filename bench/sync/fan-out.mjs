@@ -51,7 +51,7 @@ class Contestant {
   }
 
   /** Checks that each client has each write once. */
-  async judge() {
+  async verify() {
     const counted = await this.crowds.counted();
     if (counted.least !== this.written || counted.most !== this.written) {
       throw new Error(

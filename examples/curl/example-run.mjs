@@ -93,7 +93,7 @@ function parseExpected(text) {
 }
 
 /** Lists the differences between the answer and the example. */
-function judge(expected, answer, variables, captured) {
+function check(expected, answer, variables, captured) {
   const found = [];
   if (answer.status !== expected.status) {
     found.push(`status: expected ${expected.status}, found ${answer.status}`);
@@ -132,7 +132,7 @@ function runCase({ place, title, request, expected }, variables, settings) {
     const lastMs = Date.now() + expected.seconds * 1000;
     for (;;) {
       captured.clear();
-      differences = judge(expected, callCurl(words), variables, captured);
+      differences = check(expected, callCurl(words), variables, captured);
       if (differences.length === 0 || Date.now() >= lastMs) break;
       sleep();
     }

@@ -120,7 +120,7 @@ export class Peer {
       platform: nodePlatform,
       appId,
       memory: new MemoryPool(STATEMENTS_BYTES_MAX),
-      facts: { rows: (name) => this.#rowsOf(name, peerStore, options.baseUrl) },
+      systemData: { rows: (name) => this.#rowsOf(name, peerStore, options.baseUrl) },
       refused: () => peerStore.refused(),
       clearRefused: (commitId) => peerStore.clearRefused(commitId),
       onError: (error) => this.#fail(error),

@@ -43,7 +43,7 @@ const LONG_INFO = 26;
 const TEXT_PIECE: number = 64 * 1024;
 
 /** Bytes of text and binary that cost as much as one small integer. */
-const BYTES_PER_EFFORT = 16;
+const BYTES_PER_COST = 16;
 
 export interface DecodeLimits {
   /** Nesting levels around values. */
@@ -64,7 +64,7 @@ interface Work {
   readonly limits: DecodeLimits;
   readonly size: DecodedSize;
   /** Remaining cost until the next pause. */
-  effort: number;
+  cost: number;
   /** Whether all numbers so far were finite. */
   isFinite: boolean;
   /** Remaining number of lists, objects and binary values. */
@@ -80,7 +80,7 @@ export function decodeCost(head: number): number {
 
 /** The decode cost of this many bytes of text or binary. */
 export function decodeCostOfBytes(size: number): number {
-  return size / BYTES_PER_EFFORT;
+  return size / BYTES_PER_COST;
 }
 
 /** Whether the item with this first byte counts as a container: list, object or binary. */
@@ -103,7 +103,7 @@ export function* decodeCborIncremental(bytes: Uint8Array, limits: DecodeLimits):
 export function* readCborIncremental(reader: ByteReader, limits: DecodeLimits): Incremental<Value> {
   const size = new DecodedSize(limits.charge);
   const { things } = limits;
-  const work: Work = { reader, limits, size, effort: COST_PER_STEP, isFinite: true, things };
+  const work: Work = { reader, limits, size, cost: COST_PER_STEP, isFinite: true, things };
   const value = (yield* readAny(work, -limits.around)) ?? null;
   size.settle();
   if (limits.isNoted === true) noteChecked(value, work.isFinite);
@@ -123,7 +123,7 @@ function readSimply(work: Work): Value | undefined {
   const head = reader.peek();
   count(work, head);
   const value = head >> 5 === MAJOR.bytes ? readBinary(work) : readValue(reader, 0);
-  work.effort -= decodeCostOfBytes(reader.offset - offset);
+  work.cost -= decodeCostOfBytes(reader.offset - offset);
   if (typeof value === "string") work.size.text(reader.offset - offset);
   else if (typeof value === "bigint") work.size.scalar(value);
   else if (typeof value === "number") countNumber(work, value);
@@ -153,7 +153,7 @@ function isLongText(reader: ByteReader): boolean {
 }
 
 function count(work: Work, head: number): void {
-  work.effort -= decodeCost(head);
+  work.cost -= decodeCost(head);
   if (isThing(head) && --work.things < 0) {
     work.reader.fail("expected fewer lists, objects and binary values for so many bytes");
   }
@@ -161,9 +161,9 @@ function count(work: Work, head: number): void {
 
 /** Pauses when the cost of this step is used up. */
 function* pauseIn(work: Work): Incremental<void> {
-  if (work.effort > 0) return;
+  if (work.cost > 0) return;
   yield;
-  work.effort = COST_PER_STEP;
+  work.cost = COST_PER_STEP;
 }
 
 function* readCompound(work: Work, depth: number): Incremental<Value | undefined> {
@@ -201,7 +201,7 @@ function* readArray(work: Work, info: number, depth: number): Incremental<Value[
   const size = isOpen ? Number.POSITIVE_INFINITY : readCount(reader, info);
   while (array.length < size) {
     if (isOpen && isEnd(reader)) break;
-    if (work.effort <= 0) yield* pauseIn(work);
+    if (work.cost <= 0) yield* pauseIn(work);
     if (array.length >= listLength) reader.fail(`expected a list of at most ${listLength} items`);
     work.size.item(array.length);
     const value = isShort(reader) ? readSimply(work) : yield* readAny(work, depth + 1);
@@ -221,7 +221,7 @@ function* readMap(work: Work, info: number, depth: number): Incremental<ValueObj
   const size = isOpen ? Number.POSITIVE_INFINITY : readCount(reader, info);
   for (let i = 0; i < size; i++) {
     if (isOpen && isEnd(reader)) break;
-    if (work.effort <= 0) yield* pauseIn(work);
+    if (work.cost <= 0) yield* pauseIn(work);
     if (i >= fields) reader.fail(`expected an object of at most ${fields} fields`);
     const key = yield* readKeyOf(work);
     work.size.field(key);
@@ -242,7 +242,7 @@ function* readKeyOf(work: Work): Incremental<string> {
     return yield* readText(work);
   }
   const key = readKey(reader);
-  work.effort -= decodeCost(head) + decodeCostOfBytes(reader.offset - offset);
+  work.cost -= decodeCost(head) + decodeCostOfBytes(reader.offset - offset);
   return key;
 }
 
@@ -280,7 +280,7 @@ function* readLongText(work: Work): Incremental<string> {
     const piece = left > TEXT_PIECE ? reader.wholeCharacters(TEXT_PIECE) : left;
     pieces.push(reader.utf8(piece));
     left -= piece;
-    work.effort -= decodeCostOfBytes(piece);
+    work.cost -= decodeCostOfBytes(piece);
     yield* pauseIn(work);
   }
   return pieces.join("");
@@ -293,6 +293,6 @@ function* chunkSize(work: Work, major: number): Incremental<number> {
   if (head >> 5 !== major || (head & 0x1f) === INDEFINITE) reader.fail("expected a chunk");
   count(work, head);
   const size = readSize(reader, head & 0x1f);
-  work.effort -= decodeCostOfBytes(size);
+  work.cost -= decodeCostOfBytes(size);
   return size;
 }

@@ -38,10 +38,10 @@ export interface JsonLimits {
 const COST_PER_STEP = 40_000;
 
 /** Parse cost of a list, an object and a string in small integers; text length that costs one. */
-const LIST_EFFORT = 6;
-const OBJECT_EFFORT = 10;
-const STRING_EFFORT = 3;
-const LENGTH_PER_EFFORT = 16;
+const LIST_COST = 6;
+const OBJECT_COST = 10;
+const STRING_COST = 3;
+const LENGTH_PER_COST = 16;
 
 /** A longer string is read in pieces of about this length. */
 const PIECE_LENGTH: number = 64 * 1024;
@@ -158,7 +158,7 @@ export class JsonReader {
 
   #openObject(): void {
     this.#checkDepth();
-    this.#effort -= OBJECT_EFFORT;
+    this.#effort -= OBJECT_COST;
     this.#size.object();
     this.#offset++;
     const object: MutableObject = {};
@@ -169,7 +169,7 @@ export class JsonReader {
 
   #openList(): void {
     this.#checkDepth();
-    this.#effort -= LIST_EFFORT;
+    this.#effort -= LIST_COST;
     this.#size.list();
     this.#offset++;
     const list: Value[] = [];
@@ -230,7 +230,7 @@ export class JsonReader {
     const key = this.#unescaped(start, end);
     this.#checkText(key);
     this.#size.field(key);
-    this.#effort -= STRING_EFFORT + key.length / LENGTH_PER_EFFORT;
+    this.#effort -= STRING_COST + key.length / LENGTH_PER_COST;
     this.#offset = end + 1;
     this.#skipSpace();
     if (!this.#accept(COLON)) this.#fail('":"');
@@ -240,7 +240,7 @@ export class JsonReader {
   #beginString(): void {
     const start = this.#offset + 1;
     const end = this.#endOfText(start, PIECE_LENGTH);
-    this.#effort -= STRING_EFFORT + (end - start) / LENGTH_PER_EFFORT;
+    this.#effort -= STRING_COST + (end - start) / LENGTH_PER_COST;
     this.#size.text((end - start) * this.#unitSize);
     const string = this.#unescaped(start, end);
     this.#offset = end;
@@ -256,7 +256,7 @@ export class JsonReader {
   #readPiece(): void {
     const start = this.#offset;
     const end = this.#endOfText(start, PIECE_LENGTH);
-    this.#effort -= (end - start) / LENGTH_PER_EFFORT;
+    this.#effort -= (end - start) / LENGTH_PER_COST;
     this.#size.text((end - start) * this.#unitSize);
     this.#pieces.push(this.#unescaped(start, end));
     this.#offset = end;
@@ -338,7 +338,7 @@ export class JsonReader {
       end = this.#endOfPart(end, end + (sign === 0x2b || sign === MINUS ? 2 : 1));
     }
     this.#offset = end;
-    this.#effort -= (end - start) / LENGTH_PER_EFFORT;
+    this.#effort -= (end - start) / LENGTH_PER_COST;
     const literal = this.#text.slice(start, end);
     const isLong = end === integerEnd && literal.length > EXACT_DIGITS;
     const number = isLong ? exactInteger(literal) : Number(literal);
@@ -394,7 +394,7 @@ export class JsonReader {
       this.#lineStart = at;
     }
     this.#offset = at;
-    this.#effort -= (at - start) / LENGTH_PER_EFFORT;
+    this.#effort -= (at - start) / LENGTH_PER_COST;
     if (at < stop) return;
     throw this.#error(`expected fewer than ${RUN_LENGTH_MAX} blanks in a row`);
   }

@@ -131,7 +131,7 @@ export class RunningServer {
     this.#links = new Replicator({ config, streamsOf, platform, log });
     this.#remote = new RemoteExecution({
       syncOf: (appId) => this.#sync.syncOf(appId),
-      record: (author, deed) => this.registry.recordRun(author, deed),
+      record: (author, action) => this.registry.recordRun(author, action),
       timeoutMs,
       elapsed: () => platform.elapsed(),
       log,

@@ -8,7 +8,7 @@ import { runInNewContext } from "node:vm";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type PauseKind, ProcessStats } from "../src/process-stats.ts";
 
-function openFigures() {
+function openStats() {
   const pauses: { kind: PauseKind; seconds: number }[] = [];
   const stats = new ProcessStats((kind, seconds) => pauses.push({ kind, seconds }));
   onTestFinished(() => stats.close());
@@ -22,7 +22,7 @@ function collectGarbage(): void {
 }
 
 test("memory, processor time and the start of the process are told", () => {
-  const { stats } = openFigures();
+  const { stats } = openStats();
   const reading = stats.read();
   expect(reading.residentBytes).toBeGreaterThan(reading.heapUsedBytes);
   expect(reading.heapTotalBytes).toBeGreaterThan(0);
@@ -33,11 +33,11 @@ test("memory, processor time and the start of the process are told", () => {
 });
 
 test.runIf(process.platform === "linux")("open files are counted", () => {
-  expect(openFigures().stats.read().openFiles).toBeGreaterThan(0);
+  expect(openStats().stats.read().openFiles).toBeGreaterThan(0);
 });
 
 test("an event loop that was blocked was late", async () => {
-  const { stats } = openFigures();
+  const { stats } = openStats();
   await vi.waitFor(async () => {
     // The watch measures from one look to the next: one before, one after.
     await setTimeout(30);
@@ -49,8 +49,8 @@ test("an event loop that was blocked was late", async () => {
 });
 
 test("pauses of the garbage collector are told until the watch ends", async () => {
-  const ended = openFigures();
-  const watching = openFigures();
+  const ended = openStats();
+  const watching = openStats();
   collectGarbage();
   for (const { pauses } of [ended, watching]) {
     await vi.waitFor(() => expect(pauses.map(({ kind }) => kind)).toContain("major"));

@@ -63,12 +63,12 @@ const HISTORY = /^[0-9A-Za-z]{1,64}$/;
 
 /** State of a link whose connection was just made. `hasGreeted`: its `link` is already sent. */
 export function newLink(
-  facts: LinkConfig,
+  config: LinkConfig,
   wanted: readonly WantedQuery[],
   now: LinkMoment,
   hasGreeted = false,
 ): Greeting {
-  return { phase: "greeting", facts, sinceMs: now.elapsedMs, wanted, hasGreeted };
+  return { phase: "greeting", config, sinceMs: now.elapsedMs, wanted, hasGreeted };
 }
 
 export function linkStep(state: LinkState, event: LinkSessionEvent, now: LinkMoment): LinkStep {
@@ -152,7 +152,7 @@ function beforeLinked(
   now: LinkMoment,
 ): LinkStep {
   if (event.kind === "configured") return stay({ ...state, wanted: event.wanted });
-  const { greetingMs } = state.facts.limits;
+  const { greetingMs } = state.config.limits;
   if (event.kind !== "tick" || now.elapsedMs - state.sinceMs < greetingMs) return stay(state);
   return endWith("malformed", `expected the other side to be linked within ${greetingMs} ms`);
 }
@@ -160,9 +160,9 @@ function beforeLinked(
 // Greeting: waits for `link`.
 
 function greetingStep(state: Greeting, event: LinkSessionEvent, now: LinkMoment): LinkStep {
-  const { side } = state.facts;
+  const { side } = state.config;
   if (event.kind === "opened" && side === "dial" && !state.hasGreeted) {
-    return { state: { ...state, hasGreeted: true }, actions: [greeting(state.facts)] };
+    return { state: { ...state, hasGreeted: true }, actions: [greeting(state.config)] };
   }
   if (event.kind !== "message") return beforeLinked(state, event, now);
   const { message } = event;
@@ -176,32 +176,32 @@ function greeting({ app, nonce }: LinkConfig): LinkAction {
   return send({ t: "link", version: SYNC_VERSION, app, nonce });
 }
 
-function greet({ facts, sinceMs, wanted, hasGreeted }: Greeting, hello: LinkHello): LinkStep {
+function greet({ config, sinceMs, wanted, hasGreeted }: Greeting, hello: LinkHello): LinkStep {
   if (hello.version !== SYNC_VERSION) {
-    const [own, other] = facts.side === "dial" ? [DIALING, ACCEPTING] : [ACCEPTING, DIALING];
+    const [own, other] = config.side === "dial" ? [DIALING, ACCEPTING] : [ACCEPTING, DIALING];
     const message = versionMismatch(own, other, hello.version);
     return endWith("version", message);
   }
-  if (hello.app !== facts.app) return endWith("unauthorized", UNAUTHORIZED);
-  const { side } = facts;
+  if (hello.app !== config.app) return endWith("unauthorized", UNAUTHORIZED);
+  const { side } = config;
   const nonces =
     side === "dial"
-      ? { dial: facts.nonce, accept: hello.nonce }
-      : { dial: hello.nonce, accept: facts.nonce };
-  const state: Proving = { phase: "proving", facts, sinceMs, wanted, nonces, claim: undefined };
-  const greeted = hasGreeted ? NOTHING : [greeting(facts)];
+      ? { dial: config.nonce, accept: hello.nonce }
+      : { dial: hello.nonce, accept: config.nonce };
+  const state: Proving = { phase: "proving", config, sinceMs, wanted, nonces, claim: undefined };
+  const greeted = hasGreeted ? NOTHING : [greeting(config)];
   // The side that dialled proves first (S48).
   return { state, actions: side === "dial" ? [...greeted, sign(state, "dial")] : greeted };
 }
 
 // Proving: waits for the proof of the other side.
 
-function sign({ facts, nonces }: Proving, side: LinkSide): LinkAction {
-  return { kind: "sign", side, bytes: linkProofBytes({ app: facts.app, side, nonces }) };
+function sign({ config, nonces }: Proving, side: LinkSide): LinkAction {
+  return { kind: "sign", side, bytes: linkProofBytes({ app: config.app, side, nonces }) };
 }
 
 function provingStep(state: Proving, event: LinkSessionEvent, now: LinkMoment): LinkStep {
-  const { side } = state.facts;
+  const { side } = state.config;
   if (event.kind === "message") {
     const { message } = event;
     if (message.t !== "proof" || state.claim !== undefined) {
@@ -224,7 +224,7 @@ function provingStep(state: Proving, event: LinkSessionEvent, now: LinkMoment): 
 function prove(state: Proving, proof: Uint8Array | undefined, now: LinkMoment): LinkStep {
   if (proof === undefined) return endWith("unauthorized", NO_SECRET);
   const proved = [send({ t: "proof", proof })];
-  return state.facts.side === "dial" ? { state, actions: proved } : meet(state, proved, now);
+  return state.config.side === "dial" ? { state, actions: proved } : meet(state, proved, now);
 }
 
 /** Compares in constant time. */
@@ -235,13 +235,13 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 function meet(
-  { facts, sinceMs, wanted }: Proving,
+  { config, sinceMs, wanted }: Proving,
   before: readonly LinkAction[],
   now: LinkMoment,
 ): LinkStep {
-  const { history, sites } = facts;
+  const { history, sites } = config;
   const linked = send({ t: "linked", history, txn: now.txn, now: Math.round(now.wallMs), sites });
-  return { state: { phase: "meeting", facts, sinceMs, wanted }, actions: [...before, linked] };
+  return { state: { phase: "meeting", config, sinceMs, wanted }, actions: [...before, linked] };
 }
 
 // Meeting: waits for `linked`.
@@ -252,22 +252,22 @@ function meetingStep(state: Meeting, event: LinkSessionEvent, now: LinkMoment): 
   return message.t === "linked" ? link(state, message, now) : unexpected(message, "linked");
 }
 
-function link({ facts, wanted }: Meeting, message: Linked, now: LinkMoment): LinkStep {
+function link({ config, wanted }: Meeting, message: Linked, now: LinkMoment): LinkStep {
   const { history, txn } = message;
   // The history becomes part of keys, and is shown.
   if (!HISTORY.test(history)) {
     return endWith("malformed", "expected a history of 1 to 64 letters and digits");
   }
-  if (history === facts.history) return endWith("stopped", "the link leads to this very store");
+  if (history === config.history) return endWith("stopped", "the link leads to this very store");
   const state: LinkedState = {
     phase: "linked",
-    facts,
+    config,
     partner: history,
     heardMs: now.elapsedMs,
     pingedMs: now.elapsedMs,
     announcedTxn: now.txn,
     partnerTxn: txn,
-    announcedSites: facts.sites.length,
+    announcedSites: config.sites.length,
     lastId: 0,
     follows: new Map(),
     served: new Map(),
@@ -361,7 +361,7 @@ function takePing(state: LinkedState, message: LinkPing, now: LinkMoment): LinkS
 }
 
 function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): LinkStep {
-  const { pingMs, silenceMs, stuckMs } = before.facts.limits;
+  const { pingMs, silenceMs, stuckMs } = before.config.limits;
   // While this side does not read, silence means nothing.
   const state = event.isReading ? before : { ...before, heardMs: now.elapsedMs };
   if (now.elapsedMs - state.heardMs >= silenceMs) {

@@ -72,7 +72,7 @@ export interface WantedQuery extends LinkQuery {
 }
 
 interface Begun {
-  readonly facts: LinkConfig;
+  readonly config: LinkConfig;
   readonly sinceMs: number;
   readonly wanted: readonly WantedQuery[];
 }
@@ -99,7 +99,7 @@ export interface Meeting extends Begun {
 
 export interface LinkedState {
   readonly phase: "linked";
-  readonly facts: LinkConfig;
+  readonly config: LinkConfig;
   /** The history of the other store. */
   readonly partner: string;
   readonly heardMs: number;

@@ -104,7 +104,7 @@ export function takeUnsubscribed(
 ): SubscriptionStep {
   const follow = state.follows.get(id);
   if (follow === undefined || !isFollowing(follow)) return { state, actions: [] };
-  const untilMs = now.elapsedMs + state.facts.limits.retryMs;
+  const untilMs = now.elapsedMs + state.config.limits.retryMs;
   return {
     state: withFollow(state, id, { ...follow, state: "refused", untilMs }),
     actions: [
@@ -151,7 +151,7 @@ function withFollow(state: LinkedState, id: number, follow: Follow): LinkedState
 // Queries that the other side follows.
 
 export function serve(state: LinkedState, { id, query, cursor }: Subscribe): SubscriptionStep {
-  const { subscriptions: max, subscriptionBytes: bytesMax } = state.facts.limits;
+  const { subscriptions: max, subscriptionBytes: bytesMax } = state.config.limits;
   const tooLarge = (what: string): SubscriptionStep => {
     const reason = { code: "query.too_large", message: `expected at most ${what}` };
     return { state, actions: [unsubscribed(id, reason)] };

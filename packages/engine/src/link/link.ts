@@ -115,7 +115,7 @@ export class Link implements StreamSession {
     const { store, platform, appId: app, side, nonce, attachments, limits } = options;
     this.#options = options;
     this.#sinceMs = platform.now();
-    const facts = {
+    const config = {
       side,
       app,
       history: store.identity.historyId,
@@ -131,7 +131,7 @@ export class Link implements StreamSession {
         (error) => this.#reportFault(error),
       );
     const wanted = this.#wantedOf(options.queries);
-    this.#state = newLink(facts, wanted, this.#now(), nonce !== undefined);
+    this.#state = newLink(config, wanted, this.#now(), nonce !== undefined);
     this.#happen({ kind: "opened" });
   }
 

@@ -97,7 +97,7 @@ export interface StatementRunnerOptions {
   readonly memory?: MemoryPool;
   /** The time slicer of all statements of the process; default is one of its own. */
   readonly slicer?: TimeSlicer;
-  readonly facts?: SystemData;
+  readonly systemData?: SystemData;
   /** Default settings by name, unless a statement changes them. */
   readonly settings?: ValueObject;
   /** Called for each request that took longer than DQL_SLOW_REQUEST_WARN_SECONDS. */
@@ -116,7 +116,7 @@ export class StatementRunner {
   readonly #platform: Platform;
   readonly #appId: string;
   readonly #limits: StatementLimits;
-  readonly #facts: SystemData;
+  readonly #systemData: SystemData;
   readonly #texts: PreparedTexts;
   readonly #memory: MemoryPool | undefined;
   readonly #elapsed: () => number;
@@ -126,7 +126,7 @@ export class StatementRunner {
   readonly requests: Requests;
 
   constructor(options: StatementRunnerOptions) {
-    const { store, platform, appId, limits, memory, facts, onSlow } = options;
+    const { store, platform, appId, limits, memory, systemData, onSlow } = options;
     this.#store = store;
     this.#platform = platform;
     this.#appId = appId;
@@ -141,11 +141,11 @@ export class StatementRunner {
     this.settings = settings;
     loadSettings(settings, store);
     this.requests = new Requests({ platform, settings, ...(onSlow && { onSlow }) });
-    this.#facts = {
-      info: () => facts?.info?.() ?? [],
+    this.#systemData = {
+      info: () => systemData?.info?.() ?? [],
       rows: (name) =>
-        name === "shared_statements" ? this.#texts.rows() : (facts?.rows?.(name) ?? []),
-      ...(facts?.explainSync && { explainSync: facts.explainSync.bind(facts) }),
+        name === "shared_statements" ? this.#texts.rows() : (systemData?.rows?.(name) ?? []),
+      ...(systemData?.explainSync && { explainSync: systemData.explainSync.bind(systemData) }),
     };
   }
 
@@ -505,7 +505,7 @@ export class StatementRunner {
           requests: this.requests,
           appId: this.#appId,
           nowMs: run.request.startMs,
-          facts: this.#facts,
+          systemData: this.#systemData,
         },
       };
     };

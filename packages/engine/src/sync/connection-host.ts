@@ -45,7 +45,7 @@ export interface ConnectionHost {
   readonly store: Store;
   readonly platform: Platform;
   readonly streams: Streams;
-  readonly facts: SessionConfig;
+  readonly config: SessionConfig;
   readonly uploadBudget: UploadBudget;
   readonly allowance: UploadAllowance;
   readonly decodeQueue: DecodeQueue;

@@ -67,7 +67,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   constructor(channel: Channel, host: ConnectionHost) {
     this.#channel = channel;
     this.#host = host;
-    this.#state = newSession(host.facts, host.now());
+    this.#state = newSession(host.config, host.now());
   }
 
   get isOpen(): boolean {
@@ -133,7 +133,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   /** The state machine does not know of outcomes that wait for a peer that does not read (S32). */
   #heard(message: PeerMessage, size: number): SessionEvent {
     const unsent = message.t === "upload" ? (this.#streams?.unsentOutcomes ?? 0) : 0;
-    const max = this.#host.facts.limits.uploads;
+    const max = this.#host.config.limits.uploads;
     if (unsent < max) return { kind: "message", message, size };
     return { kind: "garbled", reason: `expected at most ${max} uploads without an outcome` };
   }
@@ -383,8 +383,8 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
       if (admission === undefined) return this.#happen({ kind: "rejected", ticket });
       const grant = this.#grantOf(admission);
       const { store } = this.#host;
-      const facts = { txn: store.txnId, known: store.known(site, admission.credential) };
-      this.#happen({ kind: "admitted", ticket, grant, ...facts });
+      const config = { txn: store.txnId, known: store.known(site, admission.credential) };
+      this.#happen({ kind: "admitted", ticket, grant, ...config });
     };
     const fail = (error: unknown): void => {
       this.#host.noteFault(error);
@@ -404,7 +404,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   }
 
   #recheck(action: ActionOf<"recheck">): void {
-    const { history } = this.#host.facts;
+    const { history } = this.#host.config;
     const txn = this.#streams?.completeUpTo ?? 0;
     this.#follow(action, { history, filter: action.filter, txn }, action.filterKey);
   }
@@ -435,9 +435,9 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   async #upload(upload: Upload): Promise<void> {
     const { site, number } = upload;
     const { credential } = this;
-    const { store, platform, facts, uploadBudget, allowance } = this.#host;
+    const { store, platform, config, uploadBudget, allowance } = this.#host;
     // Credentials of two apps may have the same name.
-    const spender = `${facts.app} ${credential}`;
+    const spender = `${config.app} ${credential}`;
     const size = this.#heardBytes;
     const isFirst = number === 1;
     const waitMs = allowance.waitMs(spender, isFirst);
@@ -448,7 +448,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     uploadBudget.take(this, size);
     this.#checkUpload ??= uploadChecker({
       platform,
-      appId: facts.app,
+      appId: config.app,
       authority: () => this.#writer(),
     });
     try {

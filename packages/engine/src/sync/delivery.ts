@@ -58,7 +58,7 @@ interface EncodedResults extends SessionResults {
 export class Delivery {
   readonly #changes: RoundChanges;
   readonly #host: StreamHost;
-  readonly #plane: DeliveryHost;
+  readonly #deliveryHost: DeliveryHost;
   readonly #frames = new Map<Group, FrameSet>();
   readonly #joinFrames = new Map<
     Group,
@@ -66,17 +66,17 @@ export class Delivery {
   >();
   #committed: Uint8Array | undefined;
 
-  constructor(changes: RoundChanges, host: StreamHost, plane: DeliveryHost) {
+  constructor(changes: RoundChanges, host: StreamHost, deliveryHost: DeliveryHost) {
     this.#changes = changes;
     this.#host = host;
-    this.#plane = plane;
+    this.#deliveryHost = deliveryHost;
   }
 
   *steps(): Steps<void> {
     yield* this.#endFailed();
     yield* this.#leaveBehind();
     for (const [i, stream] of this.#changes.late.entries()) {
-      if (!stream.isOver) this.#plane.catchUp(stream);
+      if (!stream.isOver) this.#deliveryHost.catchUp(stream);
       if (i % STREAMS_PER_PAUSE === 0) yield;
     }
     const { alone, payloads } = yield* this.#payloads();
@@ -100,16 +100,16 @@ export class Delivery {
     const { matched, failed } = this.#changes;
     for (const [group, error] of matched.failed) {
       for (const stream of Array.from(group.streams)) {
-        this.#plane.fail(stream, error);
+        this.#deliveryHost.fail(stream, error);
         yield;
       }
     }
     for (const stream of matched.exhausted) {
-      this.#plane.fail(stream, exhaustion());
+      this.#deliveryHost.fail(stream, exhaustion());
       yield;
     }
     for (const [stream, error] of failed) {
-      this.#plane.fail(stream, error);
+      this.#deliveryHost.fail(stream, error);
       yield;
     }
   }
@@ -131,7 +131,7 @@ export class Delivery {
     for (const [session, streams] of bySession) {
       // Some may have ended during a pause.
       const live = streams.filter(({ phase, isOver }) => phase === "live" && !isOver);
-      if (live.length > 0) this.#plane.leaveBehind(session, live, since);
+      if (live.length > 0) this.#deliveryHost.leaveBehind(session, live, since);
       yield;
     }
   }
@@ -195,15 +195,15 @@ export class Delivery {
       session.announceUpTo(txn);
     } else {
       if (streams.length > 0 || (result?.answers.length ?? 0) > 0) this.#setBehind(session, since);
-      if (result !== undefined) this.#plane.holdOutcomes(session);
+      if (result !== undefined) this.#deliveryHost.holdOutcomes(session);
     }
     for (const each of payload.joining) this.#join(session, each);
   }
 
   /** A session that reads is not penalised for a round that is too large for its queue. */
   #setBehind(session: StreamingSession, since: number): void {
-    if (!session.outbox.hasRoom) this.#plane.fallBehind(session, since);
-    else this.#plane.leaveBehind(session, [...session.live()], since);
+    if (!session.outbox.hasRoom) this.#deliveryHost.fallBehind(session, since);
+    else this.#deliveryHost.leaveBehind(session, [...session.live()], since);
   }
 
   #sendLive(session: StreamingSession, streams: readonly Stream[], result?: EncodedResults): void {
@@ -230,7 +230,7 @@ export class Delivery {
     const outcomes = result === undefined ? [] : countedOutcomes(session, result);
     if (outcomes.length > 0) {
       for (const frame of result?.committed ?? []) outbox.send(frame);
-      this.#plane.tookOutcomes(session, outcomes.length);
+      this.#deliveryHost.tookOutcomes(session, outcomes.length);
     } else if (hasChanges) outbox.send(this.#committedBytes());
   }
 
@@ -259,12 +259,12 @@ export class Delivery {
     const { txn } = this.#changes;
     if (stream.isOver || stream.phase !== "join") return;
     if (cut !== undefined || !session.outbox.fits(changes.bytes)) {
-      this.#plane.catchUp(stream);
+      this.#deliveryHost.catchUp(stream);
       return;
     }
     for (const frame of this.#joinFramesOf(each).plain()) session.outbox.send(frame);
     session.outbox.say({ t: "complete", filter: stream.group.filter, txn });
-    this.#plane.becomeLive(stream, txn);
+    this.#deliveryHost.becomeLive(stream, txn);
   }
 
   #framesOf(group: Group): FrameSet {

@@ -38,7 +38,7 @@ export interface StreamDownloadHost {
 
 export class Downloads {
   readonly #host: StreamHost;
-  readonly #plane: StreamDownloadHost;
+  readonly #downloadHost: StreamDownloadHost;
   /** Streams with a piece to read or requested documents to send. */
   readonly #ready = new Set<Stream>();
   /** Streams that lack many transactions. */
@@ -46,9 +46,9 @@ export class Downloads {
   #isGoing = false;
   #isClosed = false;
 
-  constructor(host: StreamHost, plane: StreamDownloadHost) {
+  constructor(host: StreamHost, downloadHost: StreamDownloadHost) {
     this.#host = host;
-    this.#plane = plane;
+    this.#downloadHost = downloadHost;
   }
 
   /** Queues a stream according to its phase. */
@@ -56,13 +56,13 @@ export class Downloads {
     this.remove(stream);
     if (stream.isOver) return;
     const { phase, session } = stream;
-    if (phase === "join") this.#plane.join(stream);
+    if (phase === "join") this.#downloadHost.join(stream);
     const isReady = phase === "scan" || (phase !== "live" && stream.hasWants);
     if (!isReady && phase !== "catch") return;
     if (!session.outbox.hasRoom) {
       session.blocked ??= new Set();
       session.blocked.add(stream);
-      this.#plane.wait(session);
+      this.#downloadHost.wait(session);
       return;
     }
     (isReady ? this.#ready : this.#catching).add(stream);
@@ -86,7 +86,7 @@ export class Downloads {
   /** Decides the next phase of a stream that is not live. */
   advance(stream: Stream): void {
     const { joinTransactions } = this.#host.limits;
-    const isFar = this.#plane.newest() - oldestOf(stream) > joinTransactions;
+    const isFar = this.#downloadHost.newest() - oldestOf(stream) > joinTransactions;
     stream.phase = isFar ? "catch" : nextPhase(stream);
     this.place(stream);
   }
@@ -107,13 +107,13 @@ export class Downloads {
 
   async #go(): Promise<void> {
     while (!this.#isClosed && this.#hasWork) {
-      await this.#plane.pause();
+      await this.#downloadHost.pause();
       if (this.#catching.size > 0) await this.#catchUp();
-      const endMs = this.#plane.elapsed() + SLICE_MS;
+      const endMs = this.#downloadHost.elapsed() + SLICE_MS;
       for (const stream of this.#ready) {
         if (this.#isClosed) break;
         await this.#piece(stream);
-        if (this.#plane.elapsed() >= endMs) break;
+        if (this.#downloadHost.elapsed() >= endMs) break;
       }
     }
     this.#isGoing = false;
@@ -128,7 +128,7 @@ export class Downloads {
       else await this.#scan(stream);
     } catch (error) {
       if (isTransient(error)) this.place(stream);
-      else this.#plane.fail(stream, error);
+      else this.#downloadHost.fail(stream, error);
     }
   }
 
@@ -136,7 +136,7 @@ export class Downloads {
     const { scan, group, session } = stream;
     if (scan === undefined) return this.advance(stream);
     scan.sentSince = oldestOf(stream);
-    const piece = await this.#plane.read((snapshot) =>
+    const piece = await this.#downloadHost.read((snapshot) =>
       readPiece(scan, group, snapshot, this.#host),
     );
     if (stream.isOver || stream.scan !== scan) return;
@@ -156,7 +156,7 @@ export class Downloads {
   /** Sends requested documents. The stream is not live, so each frame counts by itself. */
   async #answer(stream: Stream): Promise<void> {
     const { group, session, settledCount } = stream;
-    const { entries, count } = await this.#plane.read((snapshot) =>
+    const { entries, count } = await this.#downloadHost.read((snapshot) =>
       readWanted(stream, snapshot, this.#host),
     );
     if (stream.isOver) return;
@@ -175,19 +175,19 @@ export class Downloads {
     const streams = [...this.#catching];
     this.#catching.clear();
     try {
-      const changes = await this.#plane.read((snapshot) =>
+      const changes = await this.#downloadHost.read((snapshot) =>
         readCatchUp(snapshot, streams, this.#host),
       );
       for (const [group, error] of changes.failed) {
-        for (const stream of Array.from(group.streams)) this.#plane.fail(stream, error);
+        for (const stream of Array.from(group.streams)) this.#downloadHost.fail(stream, error);
       }
-      for (const stream of changes.exhausted) this.#plane.fail(stream, exhaustion());
+      for (const stream of changes.exhausted) this.#downloadHost.fail(stream, exhaustion());
       for (const stream of changes.lost) this.#compare(stream);
       for (const each of changes.streams) this.#send(each, changes.txn);
     } catch (error) {
       for (const stream of streams) {
         if (isTransient(error)) this.place(stream);
-        else this.#plane.fail(stream, error);
+        else this.#downloadHost.fail(stream, error);
       }
     }
   }

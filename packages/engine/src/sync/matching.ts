@@ -199,7 +199,7 @@ class Matcher implements Matched {
   #isExhausted(group: Group): boolean {
     let isExhausted = true;
     for (const stream of group.streams) {
-      if (stream.session.effort.isExhausted) this.exhausted.add(stream);
+      if (stream.session.rateLimiter.isExhausted) this.exhausted.add(stream);
       else isExhausted = false;
       if (!isExhausted && this.exhausted.size === 0) return false;
     }
@@ -360,7 +360,7 @@ interface StreamChange {
 /** Charges sessions for an expensive condition, in equal parts. Links are free of charge. */
 function charge({ streams, follower }: Group, work: number): void {
   if (follower !== undefined) return;
-  for (const { session } of streams) session.effort.spend(work / streams.size);
+  for (const { session } of streams) session.rateLimiter.spend(work / streams.size);
 }
 
 const NONE_STARTING: readonly StreamChanges[] = [];

@@ -63,8 +63,8 @@ const NOTHING: readonly SessionAction[] = [];
 const NO_RUNS: OpenSession["runs"] = new Map();
 
 /** State of a session whose connection was just made. */
-export function newSession(facts: SessionConfig, now: Moment): GreetingSession {
-  return { phase: "greeting", facts, sinceMs: now.elapsedMs };
+export function newSession(config: SessionConfig, now: Moment): GreetingSession {
+  return { phase: "greeting", config, sinceMs: now.elapsedMs };
 }
 
 export function serverStep(state: SessionState, event: SessionEvent, now: Moment): ServerStep {
@@ -136,7 +136,7 @@ function greetingStep(state: GreetingSession, event: SessionEvent, now: Moment):
         ? greet(state, event.message, now)
         : beforeHello(event.message);
     case "tick": {
-      const { helloMs } = state.facts.limits;
+      const { helloMs } = state.config.limits;
       if (now.elapsedMs - state.sinceMs < helloMs) return { state, actions: NOTHING };
       return endWith("malformed", `expected hello within ${helloMs} ms`);
     }
@@ -149,16 +149,16 @@ function beforeHello(message: PeerMessage): ServerStep {
   return message.t === "bye" ? farewell() : unexpected(message, "hello first");
 }
 
-function greet({ facts }: GreetingSession, hello: Hello, now: Moment): ServerStep {
+function greet({ config }: GreetingSession, hello: Hello, now: Moment): ServerStep {
   if (hello.version !== SYNC_VERSION) {
     const message = versionMismatch("the server", "the peer", hello.version);
     return endWith("version", message);
   }
-  if (hello.app !== undefined && hello.app !== facts.app) return sendAway();
+  if (hello.app !== undefined && hello.app !== config.app) return sendAway();
   const { token } = hello;
   const state: AdmittingSession = {
     phase: "admitting",
-    facts,
+    config,
     sinceMs: now.elapsedMs,
     hello: { ...hello, token: "" },
     newer: undefined,
@@ -181,7 +181,7 @@ function admittingStep(state: AdmittingSession, event: SessionEvent, now: Moment
     case "rights_changed":
       return { state: { ...state, newer: event.grant }, actions: NOTHING };
     case "tick": {
-      const isLate = now.elapsedMs - state.sinceMs >= state.facts.limits.admissionMs;
+      const isLate = now.elapsedMs - state.sinceMs >= state.config.limits.admissionMs;
       if (!isLate) return { state, actions: NOTHING };
       return endWith("busy", "the credential could not be checked in time", BUSY_AFTER_MS);
     }
@@ -199,14 +199,14 @@ function whileAdmitting(state: AdmittingSession, message: PeerMessage, now: Mome
 }
 
 function admit(state: AdmittingSession, event: EventOf<"admitted">, now: Moment): ServerStep {
-  const { facts, hello } = state;
+  const { config, hello } = state;
   const grant = state.newer ?? event.grant;
   const { expiresMs } = grant.admission;
   if (isOver(expiresMs, now)) return sendAway();
-  const { messageBytes, uploads, subscriptions } = facts.limits;
+  const { messageBytes, uploads, subscriptions } = config.limits;
   const open: OpenSession = {
     phase: "open",
-    facts,
+    config,
     hello,
     expiresMs,
     ticket: event.ticket,
@@ -223,8 +223,8 @@ function admit(state: AdmittingSession, event: EventOf<"admitted">, now: Moment)
   const welcome = send({
     t: "welcome",
     version: SYNC_VERSION,
-    history: facts.history,
-    app: facts.app,
+    history: config.history,
+    app: config.app,
     txn: event.txn,
     now: now.wallMs,
     known: event.known,
@@ -304,7 +304,7 @@ function hear(state: OpenSession, event: EventOf<"message">, now: Moment): Serve
     case "want":
       return wantStream(state, message);
     case "upload": {
-      const max = state.facts.limits.uploads;
+      const max = state.config.limits.uploads;
       if (state.uploads.inFlight >= max) {
         return endWith("malformed", `expected at most ${max} uploads without an outcome`);
       }
@@ -372,7 +372,7 @@ function endUpload({ site, number, code }: EventOf<"upload_failed">): ServerStep
 }
 
 function tick(state: OpenSession, event: EventOf<"tick">, now: Moment): ServerStep {
-  const { pingMs, silenceMs, stuckMs } = state.facts.limits;
+  const { pingMs, silenceMs, stuckMs } = state.config.limits;
   if (isOver(state.expiresMs, now)) return endWith("expired", "the token has expired");
   if (now.elapsedMs - state.heardMs >= silenceMs) {
     return endWith("too_slow", `nothing was heard for ${silenceMs} ms`);

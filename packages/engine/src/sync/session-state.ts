@@ -35,13 +35,13 @@ export interface SessionLimits {
 
 export interface GreetingSession {
   readonly phase: "greeting";
-  readonly facts: SessionConfig;
+  readonly config: SessionConfig;
   readonly sinceMs: number;
 }
 
 export interface AdmittingSession {
   readonly phase: "admitting";
-  readonly facts: SessionConfig;
+  readonly config: SessionConfig;
   readonly sinceMs: number;
   readonly hello: Hello;
   /** Permissions that changed while the credential was being checked. */
@@ -50,7 +50,7 @@ export interface AdmittingSession {
 
 export interface OpenSession {
   readonly phase: "open";
-  readonly facts: SessionConfig;
+  readonly config: SessionConfig;
   /** Without the token: a later check uses a new one. */
   readonly hello: Hello;
   readonly expiresMs: number | undefined;

@@ -45,9 +45,9 @@ export class StreamingSession implements SessionStreams {
   readonly port: StreamSession;
   readonly outbox: Outbox;
   readonly streams: Map<string, Stream> = new Map();
-  readonly #plane: StreamingSessionHost;
+  readonly #streamingHost: StreamingSessionHost;
   readonly #host: StreamHost;
-  readonly effort: RateLimiter;
+  readonly rateLimiter: RateLimiter;
   /** Outcomes that are not sent yet, in order. */
   outcomes: readonly StreamOutcome[] = NO_OUTCOMES;
   /** Streams whose next piece waits for room in the queue. */
@@ -61,17 +61,17 @@ export class StreamingSession implements SessionStreams {
    */
   #compared: Map<string, number> | undefined;
 
-  constructor(port: StreamSession, plane: StreamingSessionHost, host: StreamHost) {
+  constructor(port: StreamSession, streamingHost: StreamingSessionHost, host: StreamHost) {
     const { limits, sent, elapsed } = host;
     this.port = port;
     this.outbox = new Outbox(port, limits, sent);
-    this.effort = new RateLimiter(elapsed, limits);
-    this.#plane = plane;
+    this.rateLimiter = new RateLimiter(elapsed, limits);
+    this.#streamingHost = streamingHost;
     this.#host = host;
   }
 
   get completeUpTo(): number {
-    return Math.max(this.#plane.position(), this.announcedTxn);
+    return Math.max(this.#streamingHost.position(), this.announcedTxn);
   }
 
   get sentUpTo(): number {
@@ -89,12 +89,12 @@ export class StreamingSession implements SessionStreams {
   }
 
   follow(prepared: PreparedStream, cursor: SyncCursor | undefined): StreamMode {
-    return this.#plane.follow(this, prepared, cursor);
+    return this.#streamingHost.follow(this, prepared, cursor);
   }
 
   unfollow(filterKey: string): void {
     const stream = this.streams.get(filterKey);
-    if (stream !== undefined) this.#plane.end(stream);
+    if (stream !== undefined) this.#streamingHost.end(stream);
   }
 
   /** The last piece of a comparison is sent. */
@@ -126,10 +126,10 @@ export class StreamingSession implements SessionStreams {
     stream.wanted(ids);
     if (this.#wantedBytes() > wantedBytes) {
       const message = `expected at most ${wantedBytes} bytes of ids that are wanted at a time`;
-      this.#plane.fail(stream, new PeerError("sync.malformed", message));
+      this.#streamingHost.fail(stream, new PeerError("sync.malformed", message));
       return;
     }
-    this.#plane.place(stream);
+    this.#streamingHost.place(stream);
   }
 
   #wantedBytes(): number {
@@ -170,19 +170,19 @@ export class StreamingSession implements SessionStreams {
   outcome(outcome: StreamOutcome): void {
     if (this.isClosed) return;
     this.outcomes = [...this.outcomes, outcome];
-    this.#plane.goOn(this);
+    this.#streamingHost.goOn(this);
   }
 
   drained(): void {
-    if (!this.isClosed) this.#plane.goOn(this);
+    if (!this.isClosed) this.#streamingHost.goOn(this);
   }
 
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
     this.outcomes = NO_OUTCOMES;
-    for (const stream of Array.from(this.streams.values())) this.#plane.end(stream);
-    this.#plane.closed(this);
+    for (const stream of Array.from(this.streams.values())) this.#streamingHost.end(stream);
+    this.#streamingHost.closed(this);
   }
 
   /** The streams that are live now. */

@@ -53,7 +53,7 @@ const SEARCH = { timeMs: 2000, bytes: 64 * 1024 * 1024, memory: undefined };
 type FollowMode = StreamMode | "go_on";
 
 /** Memory that permission checks of a session's documents may use. */
-const JUDGE_BYTES_MAX = 16 * 1024 * 1024;
+const CHECK_BYTES_MAX = 16 * 1024 * 1024;
 
 export class Streams {
   readonly #store: Store;
@@ -62,7 +62,7 @@ export class Streams {
   readonly #host: StreamHost;
   readonly #downloads: Downloads;
   /** One object for all sessions, of which there are many. */
-  readonly #plane: StreamingSessionHost = {
+  readonly #streamingHost: StreamingSessionHost = {
     position: () => this.#position,
     follow: (session, prepared, cursor) => this.#follow(session, prepared, cursor),
     end: (stream) => this.#end(stream),
@@ -131,7 +131,7 @@ export class Streams {
   }
 
   open(session: StreamSession): SessionStreams {
-    const opened = new StreamingSession(session, this.#plane, this.#host);
+    const opened = new StreamingSession(session, this.#streamingHost, this.#host);
     this.#sessions.add(opened);
     return opened;
   }
@@ -437,7 +437,7 @@ function peerErrorOf(error: unknown): PeerError {
 function checkers(platform: Platform, appId: string): StreamHost["checkerOf"] {
   const known = new WeakMap<Authority, PermissionChecker>();
   const elapsed = (): number => platform.elapsed();
-  const budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: JUDGE_BYTES_MAX });
+  const budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: CHECK_BYTES_MAX });
   const run = { args: {}, platform, budget, request: { id: "", appId, startMs: 0 } };
   return (authority) => {
     if (authority === undefined || authority.isReadingAll) return undefined;

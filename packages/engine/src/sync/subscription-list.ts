@@ -27,7 +27,7 @@ interface Reason {
 
 export function subscribe(state: OpenSession, message: Subscribe): ListStep {
   const { id, query, args, cursor } = message;
-  const { subscriptions: max, subscriptionBytes: bytesMax } = state.facts.limits;
+  const { subscriptions: max, subscriptionBytes: bytesMax } = state.config.limits;
   const tooLarge = (what: string): ListStep => {
     const reason = { code: "query.too_large", message: `expected at most ${what}` };
     return { state, actions: [unsubscribed(id, reason)] };

@@ -132,7 +132,7 @@ export class SyncServer implements ConnectionHost {
   #lastSession = 0;
   #isClosed = false;
   readonly streams: Streams;
-  readonly facts: SessionConfig;
+  readonly config: SessionConfig;
   readonly uploadBudget: UploadBudget;
   readonly allowance: UploadAllowance;
   readonly decodeQueue: DecodeQueue;
@@ -144,8 +144,8 @@ export class SyncServer implements ConnectionHost {
     this.#options = options;
     this.streams = new Streams({ store, platform, appId, ...(limits && { limits }) });
     const { historyId: history } = store.identity;
-    this.facts = { history, app: appId, limits: { ...SESSION_LIMITS, ...limits } };
-    this.uploadBudget = new UploadBudget(this.facts.limits);
+    this.config = { history, app: appId, limits: { ...SESSION_LIMITS, ...limits } };
+    this.uploadBudget = new UploadBudget(this.config.limits);
     const all = { ...STREAM_LIMITS, ...PRESENCE_LIMITS, ...limits };
     const pause = (): Promise<void> => platform.pause();
     this.decodeQueue = new DecodeQueue(pause);

@@ -18,7 +18,7 @@ function outcome(number: number, site: string = SITE): Outcome {
   return { site, number, kind: "applied", txn: 100 + number, reason: "", documents: [] };
 }
 
-function toldBy(script: SessionScript): unknown[] {
+function reportedBy(script: SessionScript): unknown[] {
   return script.of("apply").map(({ batch }) => batch.notices);
 }
 
@@ -89,9 +89,9 @@ test("[S74] what came for a subscription that is ended then is told to the store
   script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
   script.hear({ t: "documents", filter, entries: [["drop", 1]] });
   script.take({ kind: "unsubscribe", key: "tasks" });
-  expect(toldBy(script)).toEqual([[["tasks", ["drop", 1]]]]);
+  expect(reportedBy(script)).toEqual([[["tasks", ["drop", 1]]]]);
   script.hear({ t: "documents", filter, entries: [["drop", 2]] });
-  expect(toldBy(script)).toEqual([[["tasks", ["drop", 2]]]]);
+  expect(reportedBy(script)).toEqual([[["tasks", ["drop", 2]]]]);
   script.hear({ t: "committed", txn: 101, outcomes: [outcome(1)] });
   expect(script.of("apply").map(({ batch }) => batch)).toEqual([
     { parts: [], outcomes: [outcome(1)], committed: 101 },
@@ -112,10 +112,10 @@ test("[S74] so is what comes for one that ended before the peer heard that it be
   expect(script.actions).toEqual([]);
   // A piece of a fill says what there is; nobody asks any more what there is not.
   script.hear({ t: "documents", filter, entries: [["drop", 1]], range: { through: 1 }, asOf: 100 });
-  expect(toldBy(script)).toEqual([[["tasks", ["drop", 1]]]]);
+  expect(reportedBy(script)).toEqual([[["tasks", ["drop", 1]]]]);
   script.hear({ t: "complete", filter, txn: 100 });
   script.hear({ t: "documents", filter, entries: [["drop", 2]] });
-  expect(toldBy(script)).toEqual([[["tasks", ["drop", 2]]]]);
+  expect(reportedBy(script)).toEqual([[["tasks", ["drop", 2]]]]);
   script.hear({ t: "committed", txn: 101, outcomes: [outcome(1)] });
   script.hear(begun);
   script.hear({ t: "documents", filter, entries: [["drop", 3]], committed: 102 });
@@ -128,10 +128,10 @@ test("[S74] [S20] so is what comes for an ended one that began anew with other r
   script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
   script.take({ kind: "unsubscribe", key: "tasks" });
   script.hear({ t: "documents", filter: other, entries: [["drop", 1]] });
-  expect(toldBy(script)).toEqual([]);
+  expect(reportedBy(script)).toEqual([]);
   script.hear({ t: "subscribed", id: 1, filter: other, collection: "tasks", mode: "fill" });
   script.hear({ t: "documents", filter: other, entries: [["drop", 2]], range: {}, asOf: 100 });
-  expect(toldBy(script)).toEqual([[["tasks", ["drop", 2]]]]);
+  expect(reportedBy(script)).toEqual([[["tasks", ["drop", 2]]]]);
 });
 
 test("[S74] [S21] what an ended subscription left on its way counts for nobody where no upload is in flight", () => {

@@ -10,7 +10,7 @@ import type { FunctionSpec } from "../../src/query/functions/function.ts";
 import { FUNCTIONS } from "../../src/query/functions/table.ts";
 import { isDatumArray } from "../../src/query/value/datum.ts";
 import { type HostileCall, hostileCalls } from "../support/hostile-call.ts";
-import { COUNTING_MS_MAX, faultsOf, growthFaults } from "../support/hostile-judge.ts";
+import { COUNTING_MS_MAX, faultsOf, growthFaults } from "../support/hostile-verdict.ts";
 import { rereadParts } from "../support/planted-parts.ts";
 
 const SPECS = [...FUNCTIONS.values()].map((spec) => [spec.name, spec] as const);

@@ -19,7 +19,7 @@ import type { CastType } from "../../src/query/value/cast.ts";
 import { type Datum, isDatumArray } from "../../src/query/value/datum.ts";
 import { SUBJECTS, TOOLS } from "../support/hostile-argument.ts";
 import type { HostileCall } from "../support/hostile-call.ts";
-import { COUNTING_MS_MAX, faultsOf } from "../support/hostile-judge.ts";
+import { COUNTING_MS_MAX, faultsOf } from "../support/hostile-verdict.ts";
 import type { MeteredCall } from "../support/metered-call.ts";
 
 /** The operand of a number: what stands in a slot. */

@@ -91,7 +91,7 @@ export function checkWorld(simulation: World): void {
     restamped: simulation.tap.restamped,
     isRestored: server.restores > 0,
   });
-  checkTold(simulation);
+  checkReported(simulation);
   for (const peer of peers) new PeerCheck(simulation, peer).check();
 }
 
@@ -106,7 +106,7 @@ function tagsRefused({ tap, sent }: World): Set<string> {
 }
 
 /** What a peer was told of an upload holds. */
-function checkTold({ tap, server, scheduler }: World): void {
+function checkReported({ tap, server, scheduler }: World): void {
   for (const [name, { kind, restores }] of tap.reported) {
     if (restores !== server.restores || server.oracle.forgotten.has(name)) continue;
     const found = server.oracle.uploads.get(name)?.kind;

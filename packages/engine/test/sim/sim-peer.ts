@@ -186,7 +186,7 @@ export class SimPeer {
   }
 
   /** What was evicted comes back with the next connection, or when it is asked for anew (S37). */
-  followAnew(): void {
+  followAgain(): void {
     this.hasEvicted = false;
     if (this.node.random.chance(0.5)) {
       this.setSync(false);

@@ -167,7 +167,7 @@ export class SimRuns {
       if (device.activeCount === 0) continue;
       this.#fail("[S46] nothing of a run is left on a peer", `${name}: ${device.activeCount}`);
     }
-    const { asked, answered, failed } = server.sync?.stats().remoteRuns ?? NO_FIGURES;
+    const { asked, answered, failed } = server.sync?.stats().remoteRuns ?? NO_STATS;
     if (asked === answered + failed) return;
     this.#fail("every peer that was asked is counted", `${asked}, ${answered} and ${failed}`);
   }
@@ -282,7 +282,7 @@ export class SimRuns {
   }
 }
 
-const NO_FIGURES = { asked: 0, answered: 0, failed: 0 };
+const NO_STATS = { asked: 0, answered: 0, failed: 0 };
 
 /** What a peer said, or is told to have said. Of what went wrong there are no rows. */
 function textOf({ items }: { readonly items: readonly Value[] }, end: RunEnd): string {

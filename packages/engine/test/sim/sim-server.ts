@@ -279,17 +279,17 @@ export class SimServer implements Accepting {
     credential.past.push(credential.rights);
     credential.authority = authorityOf(credential);
     this.node.note(`${credential.name} may now ${credential.rights.text}`);
-    this.tellRights(credential);
+    this.sendRights(credential);
   }
 
   setRevoked(credential: Credential, isRevoked: boolean): void {
     if (credential.isRevoked === isRevoked) return;
     credential.isRevoked = isRevoked;
     this.node.note(`${credential.name} is ${isRevoked ? "revoked" : "known again"}`);
-    if (isRevoked) this.tellRights(credential);
+    if (isRevoked) this.sendRights(credential);
   }
 
-  tellRights(credential: Credential): void {
+  sendRights(credential: Credential): void {
     for (const { end, connection } of this.sessions) {
       const known = this.#tap.sessionOf(end);
       if (known.credential !== credential || !known.isWelcome) continue;

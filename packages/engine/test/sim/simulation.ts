@@ -211,7 +211,7 @@ export class Simulation {
     // Whoever is just writing, finishes it first.
     await scheduler.runFor(1000);
     for (const peer of this.peers) {
-      if (peer.hasEvicted) peer.followAnew();
+      if (peer.hasEvicted) peer.followAgain();
       peer.setSync(true);
     }
     if (!(await this.#untilSettled())) return;

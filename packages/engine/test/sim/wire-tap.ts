@@ -36,7 +36,7 @@ export interface WireSession {
   largestMessage: number;
 }
 
-export interface ToldOutcome {
+export interface ReportedOutcome {
   readonly kind: string;
   readonly peer: string;
   /** How often the server had come back from a copy when it said so. */
@@ -79,7 +79,7 @@ export class WireTap {
   readonly #parts: TapParts;
   readonly #sessions = new WeakMap<object, WireSession>();
   /** The last outcome that each upload's peer was sent. */
-  readonly reported = new Map<string, ToldOutcome>();
+  readonly reported = new Map<string, ReportedOutcome>();
   /** Uploads whose peer was told at any time that they had no effect. */
   readonly refused = new Set<string>();
   readonly #forks: Fork[] = [];

@@ -49,7 +49,7 @@ export async function openExplained({ authority, limits, store: options, pause }
   const facts = {
     explainSync: (asked: Parameters<SyncServer["explain"]>[0]) => server.explain(asked),
   };
-  const runner = new StatementRunner({ store, platform, appId: "app", facts });
+  const runner = new StatementRunner({ store, platform, appId: "app", systemData: facts });
   const execute = async (statement: string, args: ValueObject = {}): Promise<readonly Value[]> =>
     (await runner.execute({ statement, args })).items;
   const explain = (id: Value): Explained => {

@@ -19,7 +19,7 @@ export const HOST_STEPS_PER_STEP = 1024;
 export const FREE_STEPS = 6_000;
 
 /** A budget that says when the clock is looked at, and counts all memory that it hears of. */
-class ToldBudget extends Budget {
+class ReportedBudget extends Budget {
   /** Steps that were told before the step at hand. */
   before = 0;
   bytes = 0;
@@ -41,13 +41,13 @@ class ToldBudget extends Budget {
 }
 
 /** `look` hears of each look at the clock with the steps that the budget knew of before. */
-function toldBudget(look: (steps: number) => void = () => {}): ToldBudget {
-  let budget: ToldBudget | undefined;
+function reportedBudget(look: (steps: number) => void = () => {}): ReportedBudget {
+  let budget: ReportedBudget | undefined;
   const elapsed = (): number => {
     if (budget !== undefined) look(budget.before);
     return 0;
   };
-  budget = new ToldBudget({ elapsed, timeMsMax: 1000, bytesMax: 2 ** 31 });
+  budget = new ReportedBudget({ elapsed, timeMsMax: 1000, bytesMax: 2 ** 31 });
   return budget;
 }
 
@@ -63,7 +63,7 @@ export function metered(call: MeteredCall, budget: Budget): unknown {
 
 /** Bytes that the budget hears of, and the result. */
 export function bytesOf(call: MeteredCall): { readonly bytes: number; readonly result: unknown } {
-  const budget = toldBudget();
+  const budget = reportedBudget();
   const result = metered(call, budget);
   return { bytes: budget.bytes, result };
 }
@@ -75,7 +75,7 @@ const LOOKS_MAX = 3;
 export function honestyFault(call: MeteredCall): string | undefined {
   const reported: number[] = [];
   const pieces = countPieces((cut) => {
-    const budget = toldBudget((steps) => {
+    const budget = reportedBudget((steps) => {
       if (reported.length >= LOOKS_MAX) return;
       cut();
       reported.push(steps);
@@ -94,7 +94,7 @@ export function honestyFault(call: MeteredCall): string | undefined {
 }
 
 export function meteredCalls(calls: readonly MeteredCall[]): void {
-  for (const call of calls) metered(call, toldBudget());
+  for (const call of calls) metered(call, reportedBudget());
 }
 
 /** Bytes that a result may take without a word. */

@@ -274,7 +274,7 @@ const WALK_FAULTS: readonly PlantedFault[] = [
 ];
 
 /** What the lookup leads to is not judged a second time. */
-function plantUnjudgedLookup(): () => void {
+function plantUncheckedLookup(): () => void {
   return all(
     plantOpenChecker(),
     replace(
@@ -293,7 +293,7 @@ const PERMISSION_FAULTS: readonly PlantedFault[] = [
   {
     name: "an index is read around the rule and the judge",
     plant: () =>
-      all(plantUnjudgedLookup(), plantSeams({ allowedRanges: (_, __, ___, range) => [range] })),
+      all(plantUncheckedLookup(), plantSeams({ allowedRanges: (_, __, ___, range) => [range] })),
   },
   {
     name: "of several values of a rule the last is not looked up",

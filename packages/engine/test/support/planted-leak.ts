@@ -125,7 +125,7 @@ const VIEW_LEAKS: readonly PlantedLeak[] = [
   },
 ];
 
-const JUDGE_LEAKS: readonly PlantedLeak[] = [
+const CHECKER_LEAKS: readonly PlantedLeak[] = [
   {
     name: "every content may be read",
     plant: () =>
@@ -250,6 +250,6 @@ const OTHER_LEAKS: readonly PlantedLeak[] = [
 
 export const PLANTED_LEAKS: readonly PlantedLeak[] = [
   ...VIEW_LEAKS,
-  ...JUDGE_LEAKS,
+  ...CHECKER_LEAKS,
   ...OTHER_LEAKS,
 ];

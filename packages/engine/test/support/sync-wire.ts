@@ -28,13 +28,13 @@ export class Wire {
         if (!isOver) work();
       });
     };
-    const end = (tellPeer: boolean): void => {
+    const end = (sendToPeer: boolean): void => {
       if (isOver) return;
       isOver = true;
       this.#cuts.delete(cut);
       this.connections.delete(connection);
       connection.closed();
-      if (tellPeer) handlers.closed("reset");
+      if (sendToPeer) handlers.closed("reset");
     };
     const cut = (): void => end(true);
     const connection = this.server.connect({

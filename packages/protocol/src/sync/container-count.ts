@@ -54,9 +54,9 @@ export function hasTooManyContainers(bytes: Uint8Array): boolean {
 }
 
 /** Whether a message costs more than `effort` to decode. Arbitrary for bytes that are no CBOR. */
-export function takesMoreThan(effort: number, bytes: Uint8Array): boolean {
-  if (bytes.length * DECODE_COST_MAX <= effort) return false;
-  let left = effort - decodeCostOfBytes(bytes.length);
+export function takesMoreThan(cost: number, bytes: Uint8Array): boolean {
+  if (bytes.length * DECODE_COST_MAX <= cost) return false;
+  let left = cost - decodeCostOfBytes(bytes.length);
   return left < 0 || someHead(bytes, (head) => (left -= decodeCost(head)) < 0);
 }
 

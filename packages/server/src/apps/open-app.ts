@@ -64,7 +64,7 @@ export class OpenApp implements OperatedApp {
       limits: { timeMs: host.statementTimeoutMs },
       memory: host.memory,
       slicer: host.slicer,
-      facts: this.#facts(host),
+      systemData: this.#facts(host),
       onSlow: (request) => slowStatementLine(host.log, request),
     });
     const folder = appAttachmentsFolder(host.dataDir, id);

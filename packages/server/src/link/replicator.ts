@@ -194,7 +194,7 @@ export class Replicator {
   /** By app; callers that named no existing app count for the app "". */
   *stats(): Iterable<[appId: string, figures: LinkStats]> {
     for (const [appId, app] of this.#apps) yield [appId, statsOf(app)];
-    if (this.#strangers.size > 0) yield ["", { ...NO_FIGURES, errors: this.#strangers }];
+    if (this.#strangers.size > 0) yield ["", { ...NO_STATS, errors: this.#strangers }];
   }
 
   get #isPortWanted(): boolean {
@@ -536,7 +536,7 @@ function levelOf({ code = "", isRecurring }: LinkEvent): LogLevel {
   return code === "stopped" || code === "closing" ? "info" : "warn";
 }
 
-const NO_FIGURES: LinkStats = {
+const NO_STATS: LinkStats = {
   links: new Map(),
   lagTransactions: 0,
   lagSeconds: 0,

@@ -43,7 +43,7 @@ export interface RemoteExecutionOptions {
   /** The sync server of an app; undefined if no peer has connected since it was opened. */
   readonly syncOf: (appId: string) => SyncServer | undefined;
   /** Writes a run to the audit log. Resolves when that is durable. */
-  readonly record: (author: Author, deed: AuditAction) => Promise<void>;
+  readonly record: (author: Author, action: AuditAction) => Promise<void>;
   /** How long the statement may take on each peer. */
   readonly timeoutMs: number;
   /** A monotonic clock. */

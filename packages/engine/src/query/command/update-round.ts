@@ -90,12 +90,12 @@ function takeRound(above: readonly PathNode[], node: PathNode, isFixed: boolean)
     if (isFixed) each.mapped = each.mapped === -1 ? round : Math.min(each.mapped, round);
     else if (each.mapped === -1) each.looked = Math.max(each.looked, round);
   }
-  startAnew(node, round);
+  restart(node, round);
   return round;
 }
 
 /** Forgets the edits below: they come before this round, and all later ones after it. */
-function startAnew(node: PathNode, round: number): void {
+function restart(node: PathNode, round: number): void {
   node.at = round;
   node.below = round;
   node.mapped = -1;

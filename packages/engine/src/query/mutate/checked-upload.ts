@@ -55,7 +55,7 @@ export function uploadChecker(options: UploadCheckOptions): CheckUpload {
     // Pauses do not count against the time limit.
     const clock = new StepClock(() => options.platform.elapsed());
     const checker = checkerOf(options, clock);
-    const effort = new UploadCost();
+    const cost = new UploadCost();
     const checkStep: CheckStep = function* checkStep(step, apply) {
       try {
         for (const [i, operation] of step.operations.entries()) {
@@ -64,7 +64,7 @@ export function uploadChecker(options: UploadCheckOptions): CheckUpload {
         }
         if (checker === undefined) yield* checkSizes(step);
         else yield* checkBefore(step, checker);
-        yield* effort.spend(step);
+        yield* cost.spend(step);
         const sizes = yield* metaSizes(step);
         const outcomes = yield* apply();
         if (checker !== undefined) yield* checkAfter(step, checker, outcomes);

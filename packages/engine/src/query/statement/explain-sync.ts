@@ -28,12 +28,12 @@ export function explainSyncPrepared(statement: ExplainSyncStatement): Prepared {
     if (typeof peerKey !== "string") {
       throw semanticFault("expected the key of a peer, which is text", statement.peerKey.at);
     }
-    const { facts } = execution.system;
-    if (facts?.explainSync === undefined) {
+    const { systemData } = execution.system;
+    if (systemData?.explainSync === undefined) {
       const message =
         "EXPLAIN SYNC is answered by the server that peers sync with, not by this store";
       throw semanticFault(message, statement.at);
     }
-    return yield* facts.explainSync({ collection, id, peerKey });
+    return yield* systemData.explainSync({ collection, id, peerKey });
   });
 }

@@ -154,16 +154,16 @@ export class Requests {
   historyRows(credential?: string): readonly StoredDocument[] {
     this.#trim();
     const finished = this.#finished.slice(this.#first);
-    return finished.filter((facts) => isOf(credential, facts)).map(rowOf);
+    return finished.filter((record) => isOf(credential, record)).map(rowOf);
   }
 
   /** Removes finished requests; returns the ids of those that existed. */
   remove(ids: Iterable<Value>, credential?: string): readonly Value[] {
     const unwanted = new Set(ids);
     const removed: Value[] = [];
-    const kept = this.#finished.slice(this.#first).filter((facts) => {
-      const { id } = facts;
-      if (!unwanted.has(id) || !isOf(credential, facts)) return true;
+    const kept = this.#finished.slice(this.#first).filter((record) => {
+      const { id } = record;
+      if (!unwanted.has(id) || !isOf(credential, record)) return true;
       removed.push(id);
       return false;
     });
@@ -196,11 +196,11 @@ export class Requests {
     if (isSlow || request.isTimedOut) onSlow?.(request.row());
     const qualifier = qualifierOf(request, settings.historyQualifiers);
     if (qualifier === undefined || settings.historySize === 0) return;
-    const facts = this.#spare ?? new RequestRecord();
+    const record = this.#spare ?? new RequestRecord();
     this.#spare = undefined;
-    request.keepIn(facts, qualifier);
-    this.#finished.push(facts);
-    this.#bytes += bytesOf(facts);
+    request.keepIn(record, qualifier);
+    this.#finished.push(record);
+    this.#bytes += bytesOf(record);
     this.#trim();
   }
 
@@ -227,7 +227,7 @@ export class Requests {
   #keep(finished: RequestRecord[]): void {
     this.#finished = finished;
     this.#first = 0;
-    this.#bytes = finished.reduce((sum, facts) => sum + bytesOf(facts), 0);
+    this.#bytes = finished.reduce((sum, record) => sum + bytesOf(record), 0);
   }
 }
 
@@ -330,35 +330,35 @@ export class ActiveRequest implements RequestInfo, Placed {
   }
 
   row(): StoredDocument {
-    const facts = new RequestRecord();
-    this.#fill(facts);
-    facts.plan = this.#plan?.();
-    return rowOf(facts);
+    const record = new RequestRecord();
+    this.#fill(record);
+    record.plan = this.#plan?.();
+    return rowOf(record);
   }
 
   /** Fills a record for the history; `qualifier` is the reason to keep it. */
-  keepIn(facts: RequestRecord, qualifier: string): void {
-    this.#fill(facts);
-    facts.plan = this.elapsedMs < PLAN_KEPT_MS ? undefined : this.#plan?.();
-    facts.qualifier = qualifier;
+  keepIn(record: RequestRecord, qualifier: string): void {
+    this.#fill(record);
+    record.plan = this.elapsedMs < PLAN_KEPT_MS ? undefined : this.#plan?.();
+    record.qualifier = qualifier;
   }
 
-  #fill(facts: RequestRecord): void {
+  #fill(record: RequestRecord): void {
     const { parsing, planning, running } = this.#phases;
-    facts.id = this.id;
-    facts.credential = this.credential;
-    facts.appId = this.appId;
-    facts.text = cut(this.#text, REQUEST_TEXT_MAX);
-    facts.requestType = this.#start.requestType ?? "execute";
-    facts.startMs = this.startMs;
-    facts.state = this.#state;
-    facts.resultCount = this.#resultCount;
-    facts.queryType = this.#queryType;
-    facts.error = this.#error;
-    facts.elapsedMs = this.elapsedMs;
-    facts.parseMs = parsing;
-    facts.planMs = planning;
-    facts.runMs = running;
+    record.id = this.id;
+    record.credential = this.credential;
+    record.appId = this.appId;
+    record.text = cut(this.#text, REQUEST_TEXT_MAX);
+    record.requestType = this.#start.requestType ?? "execute";
+    record.startMs = this.startMs;
+    record.state = this.#state;
+    record.resultCount = this.#resultCount;
+    record.queryType = this.#queryType;
+    record.error = this.#error;
+    record.elapsedMs = this.elapsedMs;
+    record.parseMs = parsing;
+    record.planMs = planning;
+    record.runMs = running;
   }
 
   #leaveFor(state: ActiveState | FinalState): void {
@@ -384,16 +384,16 @@ function isOf(
   return credential === undefined || credential === request.credential;
 }
 
-function rowOf(facts: RequestRecord): StoredDocument {
-  const { queryType, plan, error, qualifier } = facts;
-  return systemDocument(facts.id, {
-    app_id: facts.appId,
-    text: facts.text.toWellFormed(),
-    state: facts.state,
-    requestType: facts.requestType,
-    requestTime: facts.startMs,
-    resultCount: facts.resultCount,
-    times: timesOf(facts),
+function rowOf(record: RequestRecord): StoredDocument {
+  const { queryType, plan, error, qualifier } = record;
+  return systemDocument(record.id, {
+    app_id: record.appId,
+    text: record.text.toWellFormed(),
+    state: record.state,
+    requestType: record.requestType,
+    requestTime: record.startMs,
+    resultCount: record.resultCount,
+    times: timesOf(record),
     ...(queryType === undefined ? {} : { queryType }),
     ...(plan === undefined ? {} : { plan }),
     ...(error === undefined ? {} : { error }),

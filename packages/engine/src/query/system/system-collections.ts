@@ -31,7 +31,7 @@ export interface SystemContext {
   readonly appId: string;
   /** Wall clock in milliseconds since 1970. */
   readonly nowMs: number;
-  readonly facts?: SystemData;
+  readonly systemData?: SystemData;
 }
 
 /** Data that only the host of the engine has, such as the server. */
@@ -165,7 +165,7 @@ function buildFields({ collection, building }: IndexDefinition, view: DocumentVi
 
 function* infoRows(context: SystemContext): Found<StoredDocument> {
   for (const fact of ownFacts(context)) yield fact && infoRow(fact, context.nowMs);
-  for (const fact of context.facts?.info?.() ?? []) {
+  for (const fact of context.systemData?.info?.() ?? []) {
     // Other facts of the host may concern documents that the caller must not see.
     const isVisible = context.store !== undefined || fact.namespace === "core";
     if (isVisible) yield infoRow(fact, context.nowMs);
@@ -243,7 +243,7 @@ function* vitalRows(context: SystemContext): Iterable<StoredDocument> {
 
 /** Rows of the host, about all requests and peers; statement texts also reveal written data. */
 function* hostedRows(context: SystemContext, name: string): Iterable<StoredDocument> {
-  const { facts, store, isFull } = context;
+  const { systemData, store, isFull } = context;
   if (store === undefined || (name === "shared_statements" && !isFull)) return;
-  for (const { id, fields } of facts?.rows?.(name) ?? []) yield systemDocument(id, fields);
+  for (const { id, fields } of systemData?.rows?.(name) ?? []) yield systemDocument(id, fields);
 }

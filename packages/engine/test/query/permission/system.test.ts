@@ -20,7 +20,7 @@ async function bench(): Promise<Bench> {
     store,
     platform,
     appId: "test",
-    facts: {
+    systemData: {
       info: () => [
         { namespace: "core", key: "server_version", value: "1" },
         { namespace: "store", key: "bytes", value: 5 },
@@ -174,16 +174,16 @@ describe("the store", () => {
         "SELECT `key`, `value` FROM system:system_info WHERE namespace = 'sync_scopes'",
       ),
     ];
-    const tellingOf = (names: { readonly [collection: string]: string }): unknown[] => [
+    const reportingOf = (names: { readonly [collection: string]: string }): unknown[] => [
       [{ user_collection_sync_scopes: names }],
       [{ user_collection_sync_scopes: names }],
       [names],
       Object.entries(names).map(([key, value]) => ({ key, value })),
     ];
     expect(await reported(as({ cars: ["false"], nosuch: ["true"] }))).toEqual(
-      tellingOf({ cars: "AllPeers" }),
+      reportingOf({ cars: "AllPeers" }),
     );
-    expect(await reported(as({}))).toEqual(tellingOf({}));
-    expect(await reported(as(true))).toEqual(tellingOf(scopes));
+    expect(await reported(as({}))).toEqual(reportingOf({}));
+    expect(await reported(as(true))).toEqual(reportingOf(scopes));
   });
 });

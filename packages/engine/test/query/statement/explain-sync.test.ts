@@ -22,7 +22,7 @@ async function openAsked() {
       return [{ ...asked }];
     },
   };
-  const runner = new StatementRunner({ store, platform, appId: "test", facts });
+  const runner = new StatementRunner({ store, platform, appId: "test", systemData: facts });
   const execute = (
     statement: string,
     args?: unknown,

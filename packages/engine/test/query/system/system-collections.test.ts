@@ -45,7 +45,7 @@ async function bench(): Promise<Bench> {
         const { facts } = result;
         const caller = { view, store: view, isFull: true };
         const context = { ...caller, settings, requests, appId: "app-1", nowMs: START_MS };
-        return work(facts === undefined ? context : { ...context, facts });
+        return work(facts === undefined ? context : { ...context, systemData: facts });
       }),
     rows: (name) =>
       result.read((context) => [...present(systemCollection(name)?.rows(context) ?? [])]),
