@@ -386,7 +386,7 @@ function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): Lin
     ...next,
     pingedMs: now.elapsedMs,
     announcedTxn: servedTxn,
-    noteSites: sites.length,
+    announcedSites: sites.length,
   };
   return { state: pinged, actions: [...actions, ping] };
 }

@@ -354,7 +354,7 @@ function renumber(layers: Layers, fact: ChainFact, renumbering: Renumbering): Ch
     const link = linkAfter(platform, tail.link, record.steps);
     tail.link = link;
     const { number, digest } = link;
-    const after = { ...record, sequence: { chain, number, digest } };
+    const after = { ...record, seal: { chain, number, digest } };
     // If the content is the same, the view need not be computed again.
     if (!isSameContent(before, after)) layers.putPending(commitId, after);
     else if (!isSamePlace(before, after)) layers.markPending(commitId, after);
