@@ -6,12 +6,14 @@ import { expect, test } from "vitest";
 import { isSource, isTest, readFiles, type SourceFile } from "./support/repository.ts";
 import {
   checkEntries,
+  checkErrorLines,
   checkFolderOrder,
   checkHeaders,
   checkImports,
   checkLeftOutTests,
   checkNames,
   checkOrphans,
+  checkRetiredNames,
   checkUnfinished,
 } from "./support/tidy.ts";
 
@@ -28,6 +30,14 @@ test("every source starts with a comment that says what it is", () => {
 
 test("every file is named for an idea", () => {
   expect(checkNames(files)).toEqual([]);
+});
+
+test("no name has a word that the words of the field replaced", () => {
+  expect(checkRetiredNames(files)).toEqual([]);
+});
+
+test("no line of level error begins as a fault of input does", () => {
+  expect(checkErrorLines(files)).toEqual([]);
 });
 
 test("no comment speaks of unfinished work", () => {
@@ -68,6 +78,28 @@ test("an empty name is found, also as a part of a name", () => {
   expect(checkNames(plant("packages/engine/src/utils.ts", ""))).toHaveLength(1);
   expect(checkNames(plant("packages/engine/src/store-manager.ts", ""))).toHaveLength(1);
   expect(checkNames(plant("packages/engine/src/commonality.ts", ""))).toEqual([]);
+});
+
+test.each([
+  ["told", "packages/engine/src/a.ts:1: told is an old name"],
+  ["isUploadSealed", "packages/engine/src/a.ts:1: isUploadSealed is an old name: use sequenced"],
+  ["RepeatKey", "packages/engine/src/a.ts:1: RepeatKey is an old name: use IdempotencyKey"],
+])("the old name %s is found", (name, complaint) => {
+  const [found = ""] = checkRetiredNames(plant("packages/engine/src/a.ts", `const ${name} = 1;`));
+  expect(found.startsWith(complaint)).toBe(true);
+});
+
+test("an old name is found in the name of a file, and not in comments, texts and stored names", () => {
+  const text = 'const a = { seal: 1 };\n// told\nconst b = "told";';
+  expect(checkRetiredNames(plant("packages/engine/src/a.ts", text))).toEqual([]);
+  expect(checkRetiredNames(plant("packages/engine/src/upload-parcel.ts", text))).toHaveLength(1);
+});
+
+test("a line of level error that says what was expected is found", () => {
+  const text = 'log("error", `expected ${path}`);\nlog("warn", "expected it");';
+  expect(checkErrorLines(plant("packages/server/src/a.ts", text))).toEqual([
+    "packages/server/src/a.ts:1: a line of level error says what failed",
+  ]);
 });
 
 test("unfinished work is found in comments only", () => {

@@ -137,7 +137,7 @@ export async function measureFanOut({ folder, quick, takePart }) {
     }
   }
   for (const contestant of contestants) {
-    const { messages, writes } = await contestant.judge();
+    const { messages, writes } = await contestant.verify();
     console.log(`${contestant.title}: ${(writes / messages).toFixed(2)} writes in a message`);
     await contestant.crowds.stop();
     await contestant.server.child.stop();

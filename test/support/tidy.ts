@@ -7,6 +7,7 @@
  */
 import {
   findComments,
+  findIdentifiers,
   findImports,
   isSource,
   isTest,
@@ -81,6 +82,90 @@ const ENTRY = /\/src\/(index|main)\.ts$|\.d\.ts$/;
 
 const BANNED_NAMES = /^(utils?|helpers?|common|misc|types|manager|impl)$/;
 const UNFINISHED = /\b(TODO|FIXME|HACK|XXX)\b/;
+
+/** Words that names once had, and the words of the field that took their place. */
+const RETIRED_WORDS: ReadonlyMap<string, string> = new Map([
+  ["told", "sent, notified, reported or described"],
+  ["untold", "unreported"],
+  ["grave", "tombstone"],
+  ["graves", "tombstones"],
+  ["parcel", "batch or payload"],
+  ["parcels", "batches or payloads"],
+  ["seal", "sequence or checksum"],
+  ["seals", "sequences"],
+  ["sealed", "sequenced"],
+  ["sealing", "sequencing"],
+  ["roster", "indexed set"],
+  ["deed", "audit action"],
+  ["deeds", "audit actions"],
+  ["judge", "permission checker"],
+  ["judges", "checkers"],
+  ["extras", "session results"],
+  ["wanting", "requested"],
+  ["effort", "rate limiter, cost meter or decode cost"],
+  ["plane", "host"],
+  ["figures", "stats"],
+  ["aside", "quarantine"],
+]);
+
+/** Names that were replaced as a whole; their words alone are good elsewhere. */
+const RETIRED_NAMES: ReadonlyMap<string, string> = new Map([
+  ["logFloor", "logStart"],
+  ["RepeatKey", "IdempotencyKey"],
+  ["isRepeated", "isReplay"],
+  ["isPassing", "isTransient"],
+  ["Turn", "StepContext"],
+  ["LinkTurn", "LinkOrder"],
+  ["ContentTurns", "KeyedMutex"],
+  ["ReadingLine", "DecodeQueue"],
+  ["UploadLine", "UploadSequence"],
+  ["DocumentNews", "DocumentChange"],
+  ["isNews", "hasChanges"],
+  ["hasLived", "hasIncarnation"],
+  ["DeviceRoll", "DeviceEvictionList"],
+  ["LinkHost", "Replicator"],
+  ["SyncHost", "SyncServers"],
+  ["UploadRoom", "UploadBudget"],
+  ["CommitRoom", "CommitSpace"],
+  ["RecordRoom", "RecordBudget"],
+  ["ByteRoom", "ByteBudget"],
+  ["OwnerRoom", "OwnerBudget"],
+  ["SystemFacts", "SystemData"],
+  ["RequestFacts", "RequestRecord"],
+  ["SessionFacts", "SessionConfig"],
+  ["LinkFacts", "LinkConfig"],
+]);
+
+/** Names that are stored, and so stay: `seal` of a pending record on a small peer (S33). */
+const STORED_NAMES = new Set(["seal"]);
+
+const WORD_BORDER = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_-]/;
+
+export function checkRetiredNames(files: readonly SourceFile[]): string[] {
+  return files.flatMap((file) => {
+    const { path } = file;
+    const name = path.slice(path.lastIndexOf("/") + 1).split(".")[0] ?? "";
+    return [{ text: name, line: 1 }, ...findIdentifiers(file)].flatMap(({ text, line }) => {
+      const use = STORED_NAMES.has(text) ? undefined : replacementOf(text);
+      return use === undefined ? [] : [`${path}:${line}: ${text} is an old name: use ${use}`];
+    });
+  });
+}
+
+function replacementOf(name: string): string | undefined {
+  const words = name.split(WORD_BORDER).map((word) => RETIRED_WORDS.get(word.toLowerCase()));
+  return RETIRED_NAMES.get(name) ?? words.find((use) => use !== undefined);
+}
+
+/** A line of level error says what failed; `expected X, found Y` is for input. */
+export function checkErrorLines(files: readonly SourceFile[]): string[] {
+  const pattern = /\blog\(\s*"error",\s*["`]expected/gi;
+  return files.filter(isSource).flatMap(({ path, text }) =>
+    [...text.matchAll(pattern)].map(({ index }) => {
+      return `${path}:${lineAt(text, index)}: a line of level error says what failed`;
+    }),
+  );
+}
 
 export function checkHeaders(files: readonly SourceFile[]): string[] {
   return files

@@ -5,8 +5,8 @@
 
 export { isFullError, makeFolder, namesIn, notFolder, openToOthers, syncFolder } from "./disk.ts";
 export { acquireFolderLock, type FolderLock, type Holder } from "./folder-lock.ts";
-export { PARTIAL_ENDING, readJsonFile, writeJsonFile } from "./json-file.ts";
 export { lastSeenMs } from "./incarnation.ts";
+export { PARTIAL_ENDING, readJsonFile, writeJsonFile } from "./json-file.ts";
 export { DATA_FILE } from "./lmdb/lmdb-environment.ts";
 export {
   type LmdbKeyValue,

@@ -25,7 +25,13 @@ import {
   verify,
 } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
-import { beginIncarnation, findLostIncarnation, hasIncarnation, recordIncarnation, type Standing } from "./incarnation.ts";
+import {
+  beginIncarnation,
+  findLostIncarnation,
+  hasIncarnation,
+  recordIncarnation,
+  type Standing,
+} from "./incarnation.ts";
 import { DATA_FILE } from "./lmdb/lmdb-environment.ts";
 import { type Meta, newestMeta } from "./lmdb/lmdb-file.ts";
 import { FIRST_KEY, type LmdbKeyValue, openLmdb } from "./lmdb/lmdb-key-value.ts";

@@ -47,5 +47,7 @@ export function kindOf(found: unknown): string {
 /** The same, with the value if it is a text. Not for what may be a secret. */
 export function describe(found: unknown): string {
   if (typeof found !== "string") return kindOf(found);
-  return found.length <= DESCRIBED_SIZE_MAX ? `"${found}"` : `"${found.slice(0, DESCRIBED_SIZE_MAX)}…"`;
+  return found.length <= DESCRIBED_SIZE_MAX
+    ? `"${found}"`
+    : `"${found.slice(0, DESCRIBED_SIZE_MAX)}…"`;
 }

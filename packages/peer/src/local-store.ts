@@ -13,7 +13,13 @@ import {
   type Warning,
 } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
-import { checkQuery, checkStatement, explainUndefined, kindOf, describe } from "./argument-check.ts";
+import {
+  checkQuery,
+  checkStatement,
+  describe,
+  explainUndefined,
+  kindOf,
+} from "./argument-check.ts";
 import { within } from "./deadline.ts";
 import type { ObserverCallback, StoreObserver } from "./observer.ts";
 import { Observers } from "./observers.ts";

@@ -13,7 +13,7 @@ import {
   SYNC_NAME_SIZE_MAX,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { kindOf, describe } from "./argument-check.ts";
+import { describe, kindOf } from "./argument-check.ts";
 import { ownCopy, type PlainObject } from "./plain-value.ts";
 
 /** The result of `login`: the name of an auth provider, and a token that it accepts. */

@@ -22,7 +22,7 @@ import {
   type PeerDescription,
   PeerError,
 } from "@bigpeer/protocol";
-import { kindOf, describe } from "./argument-check.ts";
+import { describe, kindOf } from "./argument-check.ts";
 import { Auth, type PeerAuth } from "./auth.ts";
 import { EventHub, type Listener } from "./event-hub.ts";
 import { LocalStore, type PeerDocuments } from "./local-store.ts";

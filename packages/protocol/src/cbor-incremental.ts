@@ -90,7 +90,10 @@ export function isThing(head: number): boolean {
 }
 
 /** Decodes all bytes as one value, as decodeCbor. */
-export function* decodeCborIncremental(bytes: Uint8Array, limits: DecodeLimits): Incremental<Value> {
+export function* decodeCborIncremental(
+  bytes: Uint8Array,
+  limits: DecodeLimits,
+): Incremental<Value> {
   // A host's own kind of bytes may return views where we rely on copies.
   const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
   const reader = new ByteReader(plain, "cbor.malformed");

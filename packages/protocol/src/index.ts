@@ -6,7 +6,7 @@
 export { assert, unreachable } from "./assert.ts";
 export { ByteReader, ByteWriter, encodeText } from "./bytes.ts";
 export { canonicalBytes, decodeCbor, encodeCbor, readCbor, writeCanonical } from "./cbor.ts";
-export { decodeCborIncremental, type DecodeLimits } from "./cbor-incremental.ts";
+export { type DecodeLimits, decodeCborIncremental } from "./cbor-incremental.ts";
 export { canonicalBytesIncremental, encodeCborIncremental } from "./cbor-writing.ts";
 export { type Charge, decodedSize } from "./decoded-size.ts";
 export { type DocumentId, documentId, ID_SIZE_MAX, idOfKey } from "./document-id.ts";
@@ -101,7 +101,7 @@ export {
   timeOfMs,
   ZERO,
 } from "./stamp.ts";
-export { hasTooManyContainers, decodeLimits } from "./sync/container-count.ts";
+export { decodeLimits, hasTooManyContainers } from "./sync/container-count.ts";
 export {
   type AnswerMessage,
   type Behind,

@@ -95,7 +95,7 @@ export class JsonReader {
   /** Pieces of a long string that is being read. */
   #pieces: string[] = [];
   #offset = 0;
-  #effort = 0;
+  #cost = 0;
   /** Lines end only between values. */
   #line = 1;
   /** Bytes per character of the last string. */
@@ -120,8 +120,8 @@ export class JsonReader {
 
   *readIncremental(): Generator<void, Value> {
     for (;;) {
-      this.#effort = COST_PER_STEP;
-      while (this.#effort > 0 && this.#state !== "end") {
+      this.#cost = COST_PER_STEP;
+      while (this.#cost > 0 && this.#state !== "end") {
         if (this.#state === "string") this.#readPiece();
         else this.#readValue();
       }
@@ -136,7 +136,7 @@ export class JsonReader {
 
   #readValue(): void {
     this.#skipSpace();
-    this.#effort--;
+    this.#cost--;
     const first = this.#text.charCodeAt(this.#offset);
     switch (first) {
       case 0x7b: // {
@@ -158,7 +158,7 @@ export class JsonReader {
 
   #openObject(): void {
     this.#checkDepth();
-    this.#effort -= OBJECT_COST;
+    this.#cost -= OBJECT_COST;
     this.#size.object();
     this.#offset++;
     const object: MutableObject = {};
@@ -169,7 +169,7 @@ export class JsonReader {
 
   #openList(): void {
     this.#checkDepth();
-    this.#effort -= LIST_COST;
+    this.#cost -= LIST_COST;
     this.#size.list();
     this.#offset++;
     const list: Value[] = [];
@@ -230,7 +230,7 @@ export class JsonReader {
     const key = this.#unescaped(start, end);
     this.#checkText(key);
     this.#size.field(key);
-    this.#effort -= STRING_COST + key.length / LENGTH_PER_COST;
+    this.#cost -= STRING_COST + key.length / LENGTH_PER_COST;
     this.#offset = end + 1;
     this.#skipSpace();
     if (!this.#accept(COLON)) this.#fail('":"');
@@ -240,7 +240,7 @@ export class JsonReader {
   #beginString(): void {
     const start = this.#offset + 1;
     const end = this.#endOfText(start, PIECE_LENGTH);
-    this.#effort -= STRING_COST + (end - start) / LENGTH_PER_COST;
+    this.#cost -= STRING_COST + (end - start) / LENGTH_PER_COST;
     this.#size.text((end - start) * this.#unitSize);
     const string = this.#unescaped(start, end);
     this.#offset = end;
@@ -256,7 +256,7 @@ export class JsonReader {
   #readPiece(): void {
     const start = this.#offset;
     const end = this.#endOfText(start, PIECE_LENGTH);
-    this.#effort -= (end - start) / LENGTH_PER_COST;
+    this.#cost -= (end - start) / LENGTH_PER_COST;
     this.#size.text((end - start) * this.#unitSize);
     this.#pieces.push(this.#unescaped(start, end));
     this.#offset = end;
@@ -338,7 +338,7 @@ export class JsonReader {
       end = this.#endOfPart(end, end + (sign === 0x2b || sign === MINUS ? 2 : 1));
     }
     this.#offset = end;
-    this.#effort -= (end - start) / LENGTH_PER_COST;
+    this.#cost -= (end - start) / LENGTH_PER_COST;
     const literal = this.#text.slice(start, end);
     const isLong = end === integerEnd && literal.length > EXACT_DIGITS;
     const number = isLong ? exactInteger(literal) : Number(literal);
@@ -394,7 +394,7 @@ export class JsonReader {
       this.#lineStart = at;
     }
     this.#offset = at;
-    this.#effort -= (at - start) / LENGTH_PER_COST;
+    this.#cost -= (at - start) / LENGTH_PER_COST;
     if (at < stop) return;
     throw this.#error(`expected fewer than ${RUN_LENGTH_MAX} blanks in a row`);
   }

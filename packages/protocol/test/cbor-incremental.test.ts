@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ByteReader } from "../src/bytes.ts";
 import { encodeCbor, readCbor } from "../src/cbor.ts";
-import { readCborIncremental, COST_PER_STEP } from "../src/cbor-incremental.ts";
+import { COST_PER_STEP, readCborIncremental } from "../src/cbor-incremental.ts";
 import { PeerError } from "../src/error.ts";
 import { DEPTH_MAX, type Value } from "../src/value.ts";
 import { failureOf } from "./support/failure.ts";

@@ -223,7 +223,7 @@ function dueCursors(
 function reachedBy(batches: readonly InboundBatch[]): Map<FollowedQuery, Reached> {
   const passed = new Map<FollowedQuery, number>();
   const reached = new Map<FollowedQuery, Reached>();
-  for (const each of batches.flatMap((batch_) => batch_.reached)) {
+  for (const each of batches.flatMap((inbound) => inbound.reached)) {
     const { query } = each;
     // A position that was found late may be of an earlier transaction.
     const txn = Math.max(each.txn, query.txn, passed.get(query) ?? 0);

@@ -380,8 +380,8 @@ function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): Lin
   // Also to a side that is not silent: its cursors advance by this transaction (S5).
   const hasChanges = servedTxn > next.announcedTxn || hasSites;
   if (!isDue || !(isSilent || hasChanges)) return { state: next, actions };
-  const linked = hasSites ? { txn: servedTxn, sites } : { txn: servedTxn };
-  const ping = send({ t: "ping", now: Math.round(now.wallMs), ...linked });
+  const position = hasSites ? { txn: servedTxn, sites } : { txn: servedTxn };
+  const ping = send({ t: "ping", now: Math.round(now.wallMs), ...position });
   const pinged = {
     ...next,
     pingedMs: now.elapsedMs,

@@ -195,9 +195,12 @@ export function unserve(
   const rest = new Map(state.served);
   rest.delete(id);
   const next = { ...state, served: rest };
-  const actions_ = reason === undefined ? [] : [unsubscribed(id, reason)];
+  const replies = reason === undefined ? [] : [unsubscribed(id, reason)];
   const { stream } = known;
-  return { state: next, actions: [...actions_, ...(stream ? unfollowed(next, stream.filterKey) : [])] };
+  return {
+    state: next,
+    actions: [...replies, ...(stream ? unfollowed(next, stream.filterKey) : [])],
+  };
 }
 
 /** A `want` for an ended stream was sent before the end: it is ignored. */

@@ -417,12 +417,12 @@ export class LinkTarget {
   #refused(batch: readonly InboundBatch[], error: unknown): void {
     if (!(error instanceof PeerError) || error.code !== "clock.ahead") return this.#fail(error);
     if (batch.length > 1) this.#line.putBackApart(batch);
-    else for (const batch_ of batch) this.#hold(batch_);
+    else for (const inbound of batch) this.#hold(inbound);
   }
 
   /** Ends queries whose documents are ahead of the clock (S86). Cursors alone are dropped. */
-  #hold(batch_: InboundBatch): void {
-    const { arrivals, reached } = batch_;
+  #hold(inbound: InboundBatch): void {
+    const { arrivals, reached } = inbound;
     const nowMs = this.#platform.now();
     const times = arrivals.map((each) => msOfTime(newestArrival(each)));
     const isAhead = (_: Arrival, i: number): boolean => (times[i] ?? 0) > nowMs;
@@ -440,8 +440,8 @@ export class LinkTarget {
     }
     this.#line.release(queries);
     const rest = arrivals.filter((each) => !held.includes(each));
-    if (rest.length === 0) this.#line.merged([batch_]);
-    else this.#line.putBack({ ...batch_, arrivals: rest, reached: reached.filter(isKept) });
+    if (rest.length === 0) this.#line.merged([inbound]);
+    else this.#line.putBack({ ...inbound, arrivals: rest, reached: reached.filter(isKept) });
     if (queries.size === 0) return;
     this.#onEvent({ kind: "held", ids: [...queries].map(({ id }) => id), untilMs });
   }

@@ -52,9 +52,9 @@ export class ReceiveQueue {
   }
 
   push(arrivals: readonly Arrival[], reached: readonly Reached[], atMs: number): void {
-    const batch_ = { order: ++this.#lastOrder, arrivals, reached, atMs };
-    this.#waiting.push(batch_);
-    this.#set(batch_);
+    const inbound = { order: ++this.#lastOrder, arrivals, reached, atMs };
+    this.#waiting.push(inbound);
+    this.#set(inbound);
   }
 
   /** Takes inbound batches for a transaction; a cursor waits until all before it is durable. */
@@ -62,13 +62,13 @@ export class ReceiveQueue {
     const batch: InboundBatch[] = [];
     let documents = 0;
     let bytes = 0;
-    for (let [batch_] = this.#waiting; batch_ !== undefined; [batch_] = this.#waiting) {
-      if (batch_.reached.length > 0 && isBusy) break;
-      documents += countOf(batch_);
-      bytes += bytesOf(batch_);
+    for (let [inbound] = this.#waiting; inbound !== undefined; [inbound] = this.#waiting) {
+      if (inbound.reached.length > 0 && isBusy) break;
+      documents += countOf(inbound);
+      bytes += bytesOf(inbound);
       const isMore = batch.length > 0 && (documents > batchDocuments || bytes > batchBytes);
       if (isMore || (this.#apart > 0 && batch.length === 1)) break;
-      batch.push(batch_);
+      batch.push(inbound);
       this.#waiting.shift();
     }
     if (batch.length > 0 && this.#apart > 0) this.#apart--;
@@ -82,17 +82,17 @@ export class ReceiveQueue {
   }
 
   /** Puts back the rest of a refused inbound batch. */
-  putBack(batch_: InboundBatch): void {
-    this.#waiting.unshift(batch_);
-    this.#set(batch_);
+  putBack(inbound: InboundBatch): void {
+    this.#waiting.unshift(inbound);
+    this.#set(inbound);
   }
 
   /** Nothing of these is left to merge. */
   merged(batch: readonly InboundBatch[]): void {
-    for (const batch_ of batch) {
-      const known = this.#open.get(batch_.order);
+    for (const inbound of batch) {
+      const known = this.#open.get(inbound.order);
       if (known !== undefined) this.#bytes -= bytesOf(known);
-      this.#open.delete(batch_.order);
+      this.#open.delete(inbound.order);
     }
     this.#wake();
   }
@@ -122,10 +122,10 @@ export class ReceiveQueue {
 
   /** Removes these queries from the waiting inbound batches. */
   release(queries: ReadonlySet<FollowedQuery>): void {
-    this.#waiting = this.#waiting.map((batch_) => {
-      const arrivals = withoutQueries(batch_.arrivals, queries);
-      const reached = batch_.reached.filter(({ query }) => !queries.has(query));
-      const rest = { ...batch_, arrivals, reached };
+    this.#waiting = this.#waiting.map((inbound) => {
+      const arrivals = withoutQueries(inbound.arrivals, queries);
+      const reached = inbound.reached.filter(({ query }) => !queries.has(query));
+      const rest = { ...inbound, arrivals, reached };
       this.#set(rest);
       return rest;
     });
@@ -134,15 +134,15 @@ export class ReceiveQueue {
   /** Ends merging, except for transactions under way. No cursor may count what still waits. */
   end(): void {
     this.#isOver = true;
-    for (const batch_ of this.#waiting) this.#set({ ...batch_, arrivals: [], reached: [] });
+    for (const inbound of this.#waiting) this.#set({ ...inbound, arrivals: [], reached: [] });
     this.#waiting = [];
     this.#wake();
   }
 
-  #set(batch_: InboundBatch): void {
-    const known = this.#open.get(batch_.order);
-    this.#bytes += bytesOf(batch_) - (known === undefined ? 0 : bytesOf(known));
-    this.#open.set(batch_.order, batch_);
+  #set(inbound: InboundBatch): void {
+    const known = this.#open.get(inbound.order);
+    this.#bytes += bytesOf(inbound) - (known === undefined ? 0 : bytesOf(known));
+    this.#open.set(inbound.order, inbound);
   }
 
   #wake(): void {

@@ -17,7 +17,11 @@ const OFFLINE: Presence = { isConnected: false, total: 0, peers: [] };
 const NOT_KNOWN_YET: Presence = { isConnected: true, total: 0, peers: [] };
 
 /** Sets the metadata. The server receives it now, in `hello`, or right after `welcome`. */
-export function takeMetadata(state: PeerState, metadata: ValueObject, context: StepContext): PeerState {
+export function takeMetadata(
+  state: PeerState,
+  metadata: ValueObject,
+  context: StepContext,
+): PeerState {
   if (isLinked(state)) sendMetadata(metadata, context);
   return { ...state, description: { ...state.description, metadata } };
 }

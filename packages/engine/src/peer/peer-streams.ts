@@ -86,7 +86,11 @@ export function endSubscription(state: Linked, key: string, context: StepContext
   ids.delete(following.id);
   const ended = endedWith(state.phase.link, following);
   const entries = gatheredFor(state, key);
-  const left = leaveFilter(withLink(state, { ids, ended }), { ...following, isLive: false }, context);
+  const left = leaveFilter(
+    withLink(state, { ids, ended }),
+    { ...following, isLive: false },
+    context,
+  );
   const { filter } = following;
   return filter === undefined ? left : takeUnfiltered(left, { filter, entries }, 0, context);
 }
@@ -171,7 +175,11 @@ export function takeSubscribed(state: Linked, message: Subscribed, context: Step
   return withFollowing(next, { ...following, filter, collection, isLive: false });
 }
 
-export function takeUnsubscribed(state: Linked, message: Unsubscribed, context: StepContext): Linked {
+export function takeUnsubscribed(
+  state: Linked,
+  message: Unsubscribed,
+  context: StepContext,
+): Linked {
   const following = followingOf(state, message.id);
   if (following === undefined) return state;
   const { key, query, args, id } = following;
@@ -188,7 +196,11 @@ export function takeUnsubscribed(state: Linked, message: Unsubscribed, context: 
 }
 
 /** Subscribes again to what was denied, because the new rights may permit it. */
-export function takeRights(state: Linked, { rights, expires }: Rights, context: StepContext): Linked {
+export function takeRights(
+  state: Linked,
+  { rights, expires }: Rights,
+  context: StepContext,
+): Linked {
   const { connection } = state;
   const { offsetMs } = state.phase.link;
   context.actions.push({ kind: "rights", connection, rights });
@@ -196,7 +208,12 @@ export function takeRights(state: Linked, { rights, expires }: Rights, context: 
   let next = withLink(state, { ...renewed, isChecked: true });
   for (const following of state.subscriptions.values()) {
     if (following.refusal !== "permission.denied") continue;
-    next = sendSubscribe(endSubscription(next, following.key, context), following, undefined, context);
+    next = sendSubscribe(
+      endSubscription(next, following.key, context),
+      following,
+      undefined,
+      context,
+    );
   }
   return next;
 }
@@ -286,7 +303,12 @@ function unready(followers: readonly Following[]): readonly Following[] {
   return filled.length === 0 ? followers : filled;
 }
 
-function pushApply(state: Linked, batch: ConfirmedBatch, bytes: number, context: StepContext): Linked {
+function pushApply(
+  state: Linked,
+  batch: ConfirmedBatch,
+  bytes: number,
+  context: StepContext,
+): Linked {
   context.actions.push({ kind: "apply", connection: state.connection, batch, bytes });
   const { taken } = state.phase.link;
   return withLink(state, { taken: { ...taken, waiting: taken.waiting + 1 } });
@@ -307,12 +329,21 @@ function firstOf(completed: ConfirmedBatch["completed"] = []): number {
   return completed.length === 0 ? 0 : Math.min(...completed.map(({ txn }) => txn));
 }
 
-export function takeCommitted(state: Linked, message: CommittedMessage, context: StepContext): Linked {
+export function takeCommitted(
+  state: Linked,
+  message: CommittedMessage,
+  context: StepContext,
+): Linked {
   return commit(takeOutcomes(state, message.outcomes), message.txn, message.outcomes, context);
 }
 
 /** The transaction has ended: everything gathered becomes one batch. */
-function commit(state: Linked, txn: number, outcomes: readonly Outcome[], context: StepContext): Linked {
+function commit(
+  state: Linked,
+  txn: number,
+  outcomes: readonly Outcome[],
+  context: StepContext,
+): Linked {
   const { gathered } = state.phase.link;
   let next = state;
   if (gathered.parts.length > 0 || outcomes.length > 0 || hasLive(state)) {
@@ -353,7 +384,11 @@ export function answerPing(state: Linked, ping: Ping, context: StepContext): Lin
   return withLink(state, { taken: { ...taken, txn } });
 }
 
-export function takeComplete(state: Linked, { filter, txn }: Complete, context: StepContext): Linked {
+export function takeComplete(
+  state: Linked,
+  { filter, txn }: Complete,
+  context: StepContext,
+): Linked {
   const followers = followersOf(state, filter);
   if (followers.length === 0) return state;
   const name = byteString(filter);
@@ -380,7 +415,12 @@ export function takeBehind(state: Linked, { filters }: Behind, context: StepCont
 }
 
 /** Each comparison is answered, whether it is followed or not: the server counts answers (S70). */
-export function takeVersions(state: Linked, message: Versions, bytes: number, context: StepContext): void {
+export function takeVersions(
+  state: Linked,
+  message: Versions,
+  bytes: number,
+  context: StepContext,
+): void {
   const { filter, range } = message;
   const followers = followersOf(state, filter);
   if (followers.length === 0) return sendWant(filter, [], range.through === undefined, context);
@@ -403,7 +443,12 @@ export function sendCompared(
   sendWant(filter, link.filters.has(byteString(filter)) ? ids : [], isLast, context);
 }
 
-function sendWant(filter: Uint8Array, ids: readonly Value[], isLast: boolean, context: StepContext): void {
+function sendWant(
+  filter: Uint8Array,
+  ids: readonly Value[],
+  isLast: boolean,
+  context: StepContext,
+): void {
   if (ids.length === 0 && !isLast) return;
   const last = isLast ? { isLast } : {};
   context.actions.push({ kind: "send", message: { t: "want", filter, ids, ...last } });

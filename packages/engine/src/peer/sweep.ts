@@ -9,10 +9,10 @@ import type { Key } from "../platform.ts";
 import {
   collectionOfKey,
   documentKey,
-  tombstoneRange,
   HELD,
   ID_OFFSET,
   readTombstoneKey,
+  tombstoneRange,
 } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 import type { View } from "../store/view.ts";

@@ -44,18 +44,17 @@ import { added } from "../list.ts";
 import type { Steps } from "../steps.ts";
 import { AttachmentWriter } from "./attachment-writer.ts";
 import { isCreating, putCatalog } from "./catalog.ts";
-import { collectableTombstones } from "./tombstones.ts";
 import { type IndexOutcome, IndexWriter } from "./index-writer.ts";
 import {
-  quarantineKey,
-  quarantineRange,
   changedKey,
   collectionKey,
   countKey,
-  type TombstoneKey,
-  tombstoneKey,
   HEAD_KEY,
   heldKey,
+  quarantineKey,
+  quarantineRange,
+  type TombstoneKey,
+  tombstoneKey,
   transactionKey,
   transactionRange,
 } from "./keys.ts";
@@ -78,6 +77,7 @@ import {
   type UploadOutcome,
 } from "./records.ts";
 import { forgetSites, recordUpload } from "./site-records.ts";
+import { collectableTombstones } from "./tombstones.ts";
 
 /** Result of one operation. `missing`: the document or index that it needs does not exist here. */
 export type OperationOutcome = "applied" | "unchanged" | "stale" | "missing";
@@ -473,7 +473,8 @@ export class Applier {
     if (tombstone === before) return;
     const { collection, idKey } = document;
     if (before !== undefined) this.#overlay.remove(tombstoneKey(before, collection, idKey));
-    if (tombstone !== undefined) this.#overlay.put(tombstoneKey(tombstone, collection, idKey), true);
+    if (tombstone !== undefined)
+      this.#overlay.put(tombstoneKey(tombstone, collection, idKey), true);
   }
 
   #count(collection: number, change: number): void {
@@ -528,7 +529,12 @@ export class Applier {
   *#horizon(time: number): Steps<OperationOutcome> {
     const tombstones: TombstoneKey[] = [];
     const { floor: logStart } = this.#head;
-    for (const tombstone of collectableTombstones(this.#overlay, time, logStart, MAINTENANCE_BATCH)) {
+    for (const tombstone of collectableTombstones(
+      this.#overlay,
+      time,
+      logStart,
+      MAINTENANCE_BATCH,
+    )) {
       tombstones.push(tombstone);
       yield;
     }

@@ -19,11 +19,11 @@ import {
   UNAPPLIED_SITE_MS,
 } from "../limits.ts";
 import type { Steps } from "../steps.ts";
-import { collectableTombstones } from "./tombstones.ts";
 import { transactionRange, txnIdOfKey } from "./keys.ts";
 import type { Head, TransactionRecord } from "./records.ts";
 import { forgetAnswers } from "./remembered-answer.ts";
 import { expiredSites } from "./site-records.ts";
+import { collectableTombstones } from "./tombstones.ts";
 import type { View } from "./view.ts";
 
 export interface Retention {

@@ -3,7 +3,7 @@
  */
 
 import type { Reader } from "../platform.ts";
-import { type TombstoneKey, tombstoneRange, metaKey, readTombstoneKey } from "./keys.ts";
+import { metaKey, readTombstoneKey, type TombstoneKey, tombstoneRange } from "./keys.ts";
 import { readMetaRecord } from "./records.ts";
 
 /**

@@ -40,7 +40,6 @@ import {
   collectionOfKey,
   countKey,
   documentKey,
-  tombstoneKey,
   HEAD_KEY,
   ID_OFFSET,
   IDENTITY_KEY,
@@ -51,6 +50,7 @@ import {
   siteKey,
   siteOfKey,
   siteOfUnappliedKey,
+  tombstoneKey,
   transactionKey,
   txnIdOfKey,
   unappliedKey,
@@ -278,7 +278,10 @@ class Verifier {
       this.#report(key, `expected an entry for its last change ${version}`);
     }
     const tombstone = oldestTombstone(state);
-    if (tombstone !== undefined && !this.#reader.has(tombstoneKey(tombstone, place.collection, place.idKey))) {
+    if (
+      tombstone !== undefined &&
+      !this.#reader.has(tombstoneKey(tombstone, place.collection, place.idKey))
+    ) {
       this.#report(key, "expected an entry for its oldest floor");
     }
     this.#attachments.checkState(key, state, place.collection, place.idKey);

@@ -159,7 +159,8 @@ class Matcher implements Matched {
       const before = fields && { id, fields, types: undefined };
       last ??= before;
       const span = { change, older: changes[i + 1] };
-      if (this.#isStart(span)) yield* this.#evaluate({ document, encoded, before, after, last, span });
+      if (this.#isStart(span))
+        yield* this.#evaluate({ document, encoded, before, after, last, span });
     }
     if (after === undefined) this.#addToLinks(document, encoded);
     this.#bytes += encoded.bytes;

@@ -106,7 +106,10 @@ export function oldestOf({ sentRanges }: Stream): number {
   return sentRanges?.oldest ?? Number.POSITIVE_INFINITY;
 }
 
-function resultsOf(all: Map<StreamingSession, SessionResults>, session: StreamingSession): SessionResults {
+function resultsOf(
+  all: Map<StreamingSession, SessionResults>,
+  session: StreamingSession,
+): SessionResults {
   let results = all.get(session);
   if (results === undefined) {
     results = { outcomes: [], authority: session.port.authority, counted: [], answers: [] };

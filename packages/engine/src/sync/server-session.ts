@@ -345,11 +345,11 @@ function hear(state: OpenSession, event: EventOf<"message">, now: Moment): Serve
 function regrant(state: OpenSession, grant: Grant): ServerStep {
   const { rights, admission } = grant;
   const { expiresMs } = admission;
-  const message_: ServerMessage =
+  const granted: ServerMessage =
     expiresMs === undefined ? { t: "rights", rights } : { t: "rights", rights, expires: expiresMs };
   return {
     state: { ...state, expiresMs },
-    actions: [{ kind: "grant", grant }, send(message_), ...recheck(state)],
+    actions: [{ kind: "grant", grant }, send(granted), ...recheck(state)],
   };
 }
 

@@ -8,8 +8,8 @@ import { documentId, type Value } from "@bigpeer/protocol";
 import { approximateSize } from "../store/records.ts";
 import type { Scan } from "./back-fill.ts";
 import type { Group } from "./group.ts";
-import type { StreamingSession } from "./streaming-session.ts";
 import { FIRST_KEY, SentRanges } from "./sent-ranges.ts";
+import type { StreamingSession } from "./streaming-session.ts";
 
 /**
  * `scan`: a fill or comparison is being read; `answer`: the peer compares and requests documents;

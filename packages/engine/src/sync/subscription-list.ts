@@ -75,11 +75,11 @@ export function endFollowing(state: OpenSession, id: number, reason: Reason | un
   const subscriptions = new Map(state.subscriptions);
   subscriptions.delete(id);
   const next = { ...state, subscriptions };
-  const actions_ = reason === undefined ? [] : [unsubscribed(id, reason)];
+  const replies = reason === undefined ? [] : [unsubscribed(id, reason)];
   const { stream } = subscription;
   return {
     state: next,
-    actions: [...actions_, ...(stream ? unfollow(next, stream.filterKey) : [])],
+    actions: [...replies, ...(stream ? unfollow(next, stream.filterKey) : [])],
   };
 }
 

@@ -14,7 +14,7 @@ import type { Steps } from "../query/frame/steps.ts";
 import type { ExplainSyncRequest } from "../query/system/system-collections.ts";
 import type { StoreSnapshot } from "../store/store.ts";
 import type { RefusedUpload, RefusedUploads } from "./refused-uploads.ts";
-import type { OpenSession, LastPong, Subscription } from "./session-state.ts";
+import type { LastPong, OpenSession, Subscription } from "./session-state.ts";
 import type { AskedDocument, SessionStreams } from "./session-streams.ts";
 
 export const SYNC_VERDICTS = [
@@ -242,7 +242,8 @@ class Explanation {
     const { sentUpTo, isTaken, isLive, settledTxn, settledMs } = place;
     if (sentUpTo === undefined || sentUpTo < version) return notYet(version, state, sentUpTo);
     const applied = lastPong?.txn ?? 0;
-    const isBehind = applied > settledTxn || (lastPong !== undefined && lastPong.pingedMs > settledMs);
+    const isBehind =
+      applied > settledTxn || (lastPong !== undefined && lastPong.pingedMs > settledMs);
     if (isLive && applied >= version && isBehind) {
       const reason = `the peer has said that it holds all up to transaction ${applied}; the document was changed last by ${version}`;
       return { verdict: "on_peer", reason };

@@ -27,7 +27,8 @@ export function takeUpload(line: UploadSequence, message: UploadMessage): Sequen
   const { site, next } = line;
   // `known` is also 0 for a site of another user: only the store knows its uploads (S58).
   const isBehind = number > next && next > 1;
-  if (line.ignored === "forked" || (isBehind && line.ignored === "gap")) return { line, actions: [] };
+  if (line.ignored === "forked" || (isBehind && line.ignored === "gap"))
+    return { line, actions: [] };
   if (isBehind) {
     const actions: SessionAction[] = [
       { kind: "send", message: { t: "site", site, known: next - 1 } },

@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 import type { Run } from "../../src/query/frame/frame.ts";
 import { FUNCTIONS } from "../../src/query/functions/table.ts";
 import { compareData, equalComparable, orderComparable } from "../../src/query/value/compare.ts";
-import type { Datum, PresentDatum } from "../../src/query/value/datum.ts";
 import { type CostMeter, underMeter } from "../../src/query/value/cost-meter.ts";
+import type { Datum, PresentDatum } from "../../src/query/value/datum.ts";
 import { findText } from "../../src/query/value/text-search.ts";
 
 const NUMBERS: PresentDatum[] = Array.from({ length: 200_000 }, (_, i) => i);

@@ -290,8 +290,8 @@ class History {
     const right = this.#random.pick(RIGHTS);
     const peer: Peer = {
       receiver: new Receiver(this.#opened, right.authority, {
-        onEntry: (subscription, entry) => this.#judgeEntry(peer, subscription, entry),
-        onWhole: (subscription, txn) => this.#judgeWhole(peer, subscription, txn),
+        onEntry: (subscription, entry) => this.#checkEntry(peer, subscription, entry),
+        onWhole: (subscription, txn) => this.#checkWhole(peer, subscription, txn),
         onMisfit: (_, [kind, id]) => {
           throw new Error(`a ${kind} of ${id as string} does not fit`);
         },
@@ -416,7 +416,7 @@ class History {
       this.report.falls += peer.receiver.ofKind("behind").length;
       for (const subscription of peer.wishes.keys()) {
         if (!subscription.isLive) throw new Error(`${subscription.query} is not live`);
-        this.#judgeWhole(peer, subscription, store.txnId);
+        this.#checkWhole(peer, subscription, store.txnId);
       }
       if (peer.wishes.size > 0 && peer.receiver.session.completeUpTo !== store.txnId) {
         throw new Error("the position is not the last transaction");
@@ -441,7 +441,7 @@ class History {
     );
   }
 
-  #judgeWhole(peer: Peer, subscription: Subscription, txn: number): void {
+  #checkWhole(peer: Peer, subscription: Subscription, txn: number): void {
     const wish = peer.wishes.get(subscription);
     if (wish === undefined) return;
     this.report.whole++;
@@ -459,7 +459,7 @@ class History {
   }
 
   /** S19: only what matches and may be read, and the end of what was told before. */
-  #judgeEntry(peer: Peer, subscription: Subscription, entry: DocumentEntry): void {
+  #checkEntry(peer: Peer, subscription: Subscription, entry: DocumentEntry): void {
     const wish = peer.wishes.get(subscription);
     if (wish === undefined) return;
     const [kind, id] = entry;

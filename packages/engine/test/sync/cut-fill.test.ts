@@ -91,7 +91,11 @@ test("[S72] of a fill whose last piece has come only the changes since are told"
   expect(receiver.ofKind("complete")).toHaveLength(1);
 });
 
-const AWAY: readonly (readonly [what: string, statements: readonly string[], told: string[]])[] = [
+const AWAY: readonly (readonly [
+  what: string,
+  statements: readonly string[],
+  reported: string[],
+])[] = [
   ["nothing happened", [], ["d–f", "put e", "put f", "f–"]],
   [
     "one was changed that had come",

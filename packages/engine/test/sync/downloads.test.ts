@@ -14,7 +14,7 @@ import { type Group, Groups } from "../../src/sync/group.ts";
 import { Stream } from "../../src/sync/stream.ts";
 import type { StreamHost } from "../../src/sync/stream-host.ts";
 import { STREAM_LIMITS } from "../../src/sync/stream-limits.ts";
-import { type StreamingSessionHost, StreamingSession } from "../../src/sync/streaming-session.ts";
+import { StreamingSession, type StreamingSessionHost } from "../../src/sync/streaming-session.ts";
 import { openStore } from "../support/open-store.ts";
 import { testPlatform } from "../support/test-platform.ts";
 
@@ -53,7 +53,7 @@ async function readingStream() {
     fail,
     wait: () => undefined,
   });
-  const plane: StreamingSessionHost = {
+  const streamingHost: StreamingSessionHost = {
     position: () => store.txnId,
     follow: () => "fill",
     end: () => undefined,
@@ -68,7 +68,7 @@ async function readingStream() {
     if (message.t === "documents") answers.push(message.entries.map(([, id]) => id));
   };
   const port = { send, queuedBytes: 0, authority: undefined, onFailed: () => undefined };
-  const session = new StreamingSession(port, plane, host);
+  const session = new StreamingSession(port, streamingHost, host);
   const prepared = new Filters(platform).prepare("SELECT * FROM cars", {}, undefined);
   const stream = new Stream(session, host.groups.of(prepared));
   stream.phase = "behind";

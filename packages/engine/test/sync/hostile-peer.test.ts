@@ -66,14 +66,14 @@ test("a session whose conditions take too long loses them, and the others hear o
   );
 });
 
-test("the effort of a session comes back with the time", () => {
+test("the budget of a session comes back with the time", () => {
   let nowMs = 0;
-  const effort = new RateLimiter(() => nowMs, { workAtOnce: 100, workPerSecond: 10 });
-  expect([effort.spend(60), effort.spend(40), effort.spend(1)]).toEqual([true, true, false]);
+  const limiter = new RateLimiter(() => nowMs, { workAtOnce: 100, workPerSecond: 10 });
+  expect([limiter.spend(60), limiter.spend(40), limiter.spend(1)]).toEqual([true, true, false]);
   nowMs += 1000;
-  expect([effort.spend(9), effort.spend(2)]).toEqual([true, false]);
+  expect([limiter.spend(9), limiter.spend(2)]).toEqual([true, false]);
   nowMs += 60_000;
-  expect([effort.spend(100), effort.spend(1)]).toEqual([true, false]);
+  expect([limiter.spend(100), limiter.spend(1)]).toEqual([true, false]);
 });
 
 test("ids that are wanted and too large together end the stream that wants them", async () => {

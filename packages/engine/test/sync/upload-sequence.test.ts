@@ -35,7 +35,7 @@ test("[S25] they are handed on in order, without waiting for each other", () => 
     const upload = { site: SITE, number, digest, steps };
     expect(step.actions).toEqual([{ kind: "upload", upload }]);
   }
-  expect(line(second.state)).toEqual({ site: SITE, next: 8, inFlight: 2, aside: "none" });
+  expect(line(second.state)).toEqual({ site: SITE, next: 8, inFlight: 2, ignored: "none" });
 });
 
 test("[S25] one that came before may come again", () => {
@@ -87,7 +87,7 @@ test("[S31] the answer to another site is the number that is known of it", () =>
   const step = run(asked.state, { kind: "identified", site: OTHER_SITE, known: 2 });
   expect(sent(step)).toEqual([{ t: "site", site: OTHER_SITE, known: 2 }]);
   // What is under way of the former one still has its outcome, and still counts.
-  expect(line(step.state)).toEqual({ site: OTHER_SITE, next: 3, inFlight: 1, aside: "none" });
+  expect(line(step.state)).toEqual({ site: OTHER_SITE, next: 3, inFlight: 1, ignored: "none" });
   expect(wordsOf(run(step.state, answered(6, takenAs("applied", 42))))).toBe("outcome");
 });
 

@@ -7,11 +7,11 @@
  */
 
 import {
+  IndexedSet,
   type Key,
   type KeyEntry,
   type KeyRange,
   type Placed,
-  IndexedSet,
   type Snapshot,
 } from "@bigpeer/engine";
 import { PeerError, type Value } from "@bigpeer/protocol";

@@ -87,17 +87,17 @@ async function reads(): Promise<DamageReads> {
       failed++;
     }
   };
-  const judge = (id: Value, found: Value | undefined): void => {
+  const verdictOf = (id: Value, found: Value | undefined): void => {
     if (found === undefined) hidden++;
     else if (stringifyJson(found) !== truth.get(id)) wrong.push(stringifyJson(id));
   };
   try {
     await readStore(folder, (view) => {
-      for (const id of truth.keys()) attempt(() => judge(id, view.get(COLLECTION, id)?.fields));
+      for (const id of truth.keys()) attempt(() => verdictOf(id, view.get(COLLECTION, id)?.fields));
       attempt(() => {
         let count = 0;
         for (const { id, fields } of view.scan(COLLECTION)) {
-          judge(id, fields);
+          verdictOf(id, fields);
           count++;
         }
         if (count !== truth.size) hidden++;

@@ -7,7 +7,13 @@
  * it in the messages that it writes.
  */
 
-import { DECODE_COST_MAX, decodeCost, decodeCostOfBytes, isThing, type DecodeLimits } from "../cbor-incremental.ts";
+import {
+  DECODE_COST_MAX,
+  type DecodeLimits,
+  decodeCost,
+  decodeCostOfBytes,
+  isThing,
+} from "../cbor-incremental.ts";
 
 /** Containers that every message may have. */
 const CONTAINERS_FREE = 65_536;

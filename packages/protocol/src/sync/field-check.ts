@@ -255,7 +255,9 @@ export function listOf<T>(
 }
 
 function* inTurns<T>(check: FieldCheck<T>, input: Value | undefined): Generator<void, T> {
-  return check.readIncremental === undefined ? check.read(input) : yield* check.readIncremental(input);
+  return check.readIncremental === undefined
+    ? check.read(input)
+    : yield* check.readIncremental(input);
 }
 
 /** As listOf; a longer list is refused without a look at its elements. */

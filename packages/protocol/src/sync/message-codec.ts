@@ -5,11 +5,11 @@
 
 import { ByteReader } from "../bytes.ts";
 import { encodeCbor, readCbor } from "../cbor.ts";
-import { readCborIncremental, COST_PER_STEP, type DecodeLimits } from "../cbor-incremental.ts";
+import { COST_PER_STEP, type DecodeLimits, readCborIncremental } from "../cbor-incremental.ts";
 import { encodeCborIncremental } from "../cbor-writing.ts";
 import { PeerError } from "../error.ts";
 import { getField, isObject, type Value, type ValueObject } from "../value.ts";
-import { hasTooManyContainers, takesMoreThan, decodeLimits } from "./container-count.ts";
+import { decodeLimits, hasTooManyContainers, takesMoreThan } from "./container-count.ts";
 import {
   describeFields,
   type FieldChecks,

@@ -13,9 +13,9 @@ import { syncFolder } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { appFolder, appIdsInFolder } from "../data-folder.ts";
 import { describeError, type Log } from "../log.ts";
+import { HOUR_MS } from "../periodic-task.ts";
 import type { DeletedApp } from "../registry/app.ts";
 import type { Registry } from "../registry/registry.ts";
-import { HOUR_MS } from "../periodic-task.ts";
 import type { OpenApps } from "./open-apps.ts";
 
 export interface DeletedAppsHost {

@@ -7,8 +7,8 @@
 
 import type { StatementResult, Warning } from "@bigpeer/engine";
 import type { Value } from "@bigpeer/protocol";
+import { idempotencyKeyOf, REPLAYED } from "./idempotency-key.ts";
 import { type Call, type Operation, type Result, whileWanted } from "./operation.ts";
-import { REPLAYED, idempotencyKeyOf } from "./idempotency-key.ts";
 import { checkQueryRequest, type QueryRequest } from "./schemas.ts";
 
 const PATH = "/store/execute";

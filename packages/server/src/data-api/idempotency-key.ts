@@ -15,7 +15,10 @@ import type { DataApp, DataCall } from "./data-gate.ts";
 export const REPLAYED: Headers = { "idempotency-replayed": "true" };
 
 /** Undefined when the request has no key. Throws `value.invalid` for an invalid one. */
-export function idempotencyKeyOf(call: DataCall<DataApp>, operation: string): IdempotencyKey | undefined {
+export function idempotencyKeyOf(
+  call: DataCall<DataApp>,
+  operation: string,
+): IdempotencyKey | undefined {
   const { headers } = call.request;
   const given = headers["idempotency-key"];
   if (given === undefined) return undefined;

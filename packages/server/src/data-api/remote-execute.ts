@@ -9,8 +9,8 @@
 
 import type { RunWarning, Value } from "@bigpeer/protocol";
 import { unauthorized } from "../auth/unauthorized.ts";
-import type { RemoteOutcome } from "../sync/remote-execution.ts";
 import type { RemoteAnswer } from "../sync/fitting-answers.ts";
+import type { RemoteOutcome } from "../sync/remote-execution.ts";
 import type { Operation } from "./operation.ts";
 import { checkRemoteExecuteRequest, type QueryRequest } from "./schemas.ts";
 

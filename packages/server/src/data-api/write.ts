@@ -9,8 +9,8 @@ import type {
 } from "@bigpeer/engine";
 import { PeerError, unreachable, type Value } from "@bigpeer/protocol";
 import { Refusal, refusalOf } from "../http/refusal.ts";
+import { idempotencyKeyOf, REPLAYED } from "./idempotency-key.ts";
 import type { Operation, Result } from "./operation.ts";
-import { REPLAYED, idempotencyKeyOf } from "./idempotency-key.ts";
 import { checkWriteRequest, type WriteCommand, type WriteRequest } from "./schemas.ts";
 
 const PATH = "/store/write";

@@ -62,7 +62,8 @@ export class ConnectionOwners {
     this.#claim(connection, owner);
     if (connection.isProxy) return true;
     const nowMs = this.#options.elapsed();
-    if (connection.notifiedOwner === owner && nowMs - connection.notifiedMs < NOTIFIED_MS) return false;
+    if (connection.notifiedOwner === owner && nowMs - connection.notifiedMs < NOTIFIED_MS)
+      return false;
     connection.notifiedOwner = owner;
     connection.notifiedMs = nowMs;
     return true;

@@ -5,7 +5,7 @@
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { type Readable, Transform } from "node:stream";
-import { type Placed, IndexedSet } from "@bigpeer/engine";
+import { IndexedSet, type Placed } from "@bigpeer/engine";
 import { BODY_MS_MAX, BODY_SIZE_MAX } from "../limits.ts";
 import type { MemoryBudget } from "../shares.ts";
 import { Refusal, unavailable } from "./refusal.ts";

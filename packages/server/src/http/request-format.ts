@@ -7,9 +7,9 @@ import {
   type Charge,
   decodeCbor,
   decodeCborIncremental,
+  decodeLimits,
   PeerError,
   parseJsonIncremental,
-  decodeLimits,
   type Value,
 } from "@bigpeer/protocol";
 import { BODY_FIELDS_MAX } from "../limits.ts";

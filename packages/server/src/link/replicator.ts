@@ -192,7 +192,7 @@ export class Replicator {
   }
 
   /** By app; callers that named no existing app count for the app "". */
-  *stats(): Iterable<[appId: string, figures: LinkStats]> {
+  *stats(): Iterable<[appId: string, stats: LinkStats]> {
     for (const [appId, app] of this.#apps) yield [appId, statsOf(app)];
     if (this.#strangers.size > 0) yield ["", { ...NO_STATS, errors: this.#strangers }];
   }

@@ -113,8 +113,8 @@ export class ApiKeys {
       const fields = changedFields(contentValue(before), contentValue(after));
       if (fields.length === 0) return noChange(before);
       const detail = fields.join(", ");
-      const action_ = { action: "apiKey.replace", target: targetOf(view, after), detail };
-      return { operations: [putOperation(after)], actions: [action_], result: after };
+      const audited = { action: "apiKey.replace", target: targetOf(view, after), detail };
+      return { operations: [putOperation(after)], actions: [audited], result: after };
     });
     return this.#shown(key);
   }
@@ -137,17 +137,17 @@ export class ApiKeys {
         ...(graceSeconds > 0 && { previous: { hash: before.hash, until } }),
       };
       const detail = `grace ${graceSeconds} s`;
-      const action_ = { action: "apiKey.rotate", target: targetOf(view, key), detail };
-      return { operations: [putOperation(key)], actions: [action_], result: text };
+      const audited = { action: "apiKey.rotate", target: targetOf(view, key), detail };
+      return { operations: [putOperation(key)], actions: [audited], result: text };
     });
   }
 
   remove(appId: string, name: string, author: Author): Promise<void> {
     return this.#store.change(author, (view) => {
       const { id } = keyNamed(view, appId, name);
-      const action_ = { action: "apiKey.delete", target: targetOf(view, { appId, name }) };
+      const audited = { action: "apiKey.delete", target: targetOf(view, { appId, name }) };
       const operation: Operation = { kind: "delete", collection: API_KEYS, id };
-      return { operations: [operation], actions: [action_], result: undefined };
+      return { operations: [operation], actions: [audited], result: undefined };
     });
   }
 

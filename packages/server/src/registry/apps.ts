@@ -30,7 +30,7 @@ import {
   readAppNames,
   readDeletedApps,
 } from "./app.ts";
-import { type Author, changedFields, type AuditAction, SERVER } from "./audit-log.ts";
+import { type AuditAction, type Author, changedFields, SERVER } from "./audit-log.ts";
 import type { AuthProviders } from "./auth-provider.ts";
 import { checkName, isName } from "./name.ts";
 import { providerActions } from "./provider-actions.ts";
@@ -181,8 +181,8 @@ export class Apps {
     const app = await this.#changeApp(name, author, (before) => {
       const settings = { ...before.settings, ...given };
       const detail = settingsDetail(before.settings, settings);
-      const action_ = { action: "app.setSettings", target: targetOfApp(name), detail };
-      return { changed: { settings }, actions: detail === "" ? [] : [action_] };
+      const audited = { action: "app.setSettings", target: targetOfApp(name), detail };
+      return { changed: { settings }, actions: detail === "" ? [] : [audited] };
     });
     return app.settings;
   }
@@ -192,8 +192,8 @@ export class Apps {
     const key = drawSessionKey(this.#host.platform);
     await this.#changeApp(name, author, ({ sessionKeys: before }) => {
       const sessionKeys = [key, ...before].slice(0, SESSION_KEYS_MAX);
-      const action_ = { action: "app.rotateSessionKey", target: targetOfApp(name) };
-      return { changed: { sessionKeys }, actions: [action_] };
+      const audited = { action: "app.rotateSessionKey", target: targetOfApp(name) };
+      return { changed: { sessionKeys }, actions: [audited] };
     });
   }
 

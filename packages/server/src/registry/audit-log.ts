@@ -95,13 +95,13 @@ export function isUntouched(view: View): boolean {
 export function recordAction(
   transaction: Transaction,
   author: Author,
-  action_: AuditAction,
+  audited: AuditAction,
   kind: AuditedKind = "changes",
 ): void {
   const collection = AUDIT_LOGS[kind];
   const id = lastNumber(transaction.view, collection) + 1;
   const { actor, requestId, address } = author;
-  const { action, target, detail } = action_;
+  const { action, target, detail } = audited;
   const fields: ValueObject = {
     at: transaction.nowMs,
     actor,

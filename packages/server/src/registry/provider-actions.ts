@@ -5,19 +5,23 @@
  */
 
 import { getField, isObject, type Value } from "@bigpeer/protocol";
-import { changedFields, type AuditAction } from "./audit-log.ts";
+import { type AuditAction, changedFields } from "./audit-log.ts";
 import { type AuthProviders, storedProviders } from "./auth-provider.ts";
 
 /** Field with the secrets that sign requests to a webhook. */
 const WEBHOOK_SECRETS = "secrets";
 
 /** `target` is the name of the app in the audit log. Empty when nothing changed. */
-export function providerActions(target: string, before: AuthProviders, after: AuthProviders): AuditAction[] {
+export function providerActions(
+  target: string,
+  before: AuthProviders,
+  after: AuthProviders,
+): AuditAction[] {
   const [old, now] = [storedProviders(before), storedProviders(after)];
   const names = new Set([...Object.keys(old), ...Object.keys(now)]);
   return [...names].flatMap((name) => {
-    const action_ = actionOf(getField(old, name), getField(now, name));
-    return action_ === undefined ? [] : [{ ...action_, target: `${target}/provider/${name}` }];
+    const audited = actionOf(getField(old, name), getField(now, name));
+    return audited === undefined ? [] : [{ ...audited, target: `${target}/provider/${name}` }];
   });
 }
 

@@ -5,7 +5,7 @@
 
 import type { Store, View } from "@bigpeer/engine";
 import { assert, type Operation } from "@bigpeer/protocol";
-import { type Author, type AuditAction, recordAction } from "./audit-log.ts";
+import { type AuditAction, type Author, recordAction } from "./audit-log.ts";
 import { RegistryState } from "./registry-state.ts";
 
 /** Operations of a change, their audit actions, and the result for the caller. */
@@ -60,9 +60,12 @@ export class RegistryStore {
       const change = decide(transaction.view, transaction.nowMs);
       const { operations, actions } = change;
       const isAudited = actions.length > 0;
-      assert(isAudited === operations.length > 0, "a change has its entry, and nothing else has one");
+      assert(
+        isAudited === operations.length > 0,
+        "a change has its entry, and nothing else has one",
+      );
       transaction.apply(operations);
-      for (const action_ of actions) recordAction(transaction, author, action_);
+      for (const audited of actions) recordAction(transaction, author, audited);
       done = operations;
       return change.result;
     }, author.requestId);
@@ -71,9 +74,9 @@ export class RegistryStore {
   }
 
   /** Adds an audit entry of a run, which starts only when the entry is durable. */
-  async record(author: Author, action_: AuditAction): Promise<void> {
+  async record(author: Author, audited: AuditAction): Promise<void> {
     const { txnId } = await this.#store.transact((transaction) => {
-      recordAction(transaction, author, action_, "runs");
+      recordAction(transaction, author, audited, "runs");
     }, author.requestId);
     this.#state.passOver(txnId);
   }

@@ -16,7 +16,7 @@ import { nameOfUnnamed } from "./api-key.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { drawSessionKey } from "./app.ts";
 import { Apps, type RegistryHost } from "./apps.ts";
-import { AuditLog, type Author, type AuditAction, isUntouched, SERVER } from "./audit-log.ts";
+import { type AuditAction, AuditLog, type Author, isUntouched, SERVER } from "./audit-log.ts";
 import { type AuthProviders, drawProviderId } from "./auth-provider.ts";
 import {
   API_KEYS,
@@ -96,8 +96,8 @@ export class Registry {
   }
 
   /** Adds a run to its audit log. Resolves when the entry is durable. */
-  recordRun(author: Author, action_: AuditAction): Promise<void> {
-    return this.#store.record(author, action_);
+  recordRun(author: Author, audited: AuditAction): Promise<void> {
+    return this.#store.record(author, audited);
   }
 
   close(): Promise<void> {

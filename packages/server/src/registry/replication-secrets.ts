@@ -58,8 +58,8 @@ export class ReplicationSecrets {
       checkApp(view, appId);
       const operations = removalOf(view, appId);
       if (operations.length === 0) return noChange(undefined);
-      const action_ = { action: "replicationSecret.delete", target: targetOf(view, appId) };
-      return { operations, actions: [action_], result: undefined };
+      const audited = { action: "replicationSecret.delete", target: targetOf(view, appId) };
+      return { operations, actions: [audited], result: undefined };
     });
   }
 }

@@ -34,6 +34,7 @@ import {
 import { describeError, type Log } from "../log.ts";
 import { DeviceAllowance, type DeviceAllowanceLimits } from "./device-allowance.ts";
 import { DEVICE_TYPES, loggedSize, recordedSubscriptions, updateOf } from "./device-content.ts";
+import { DeviceEvictionList } from "./device-eviction-list.ts";
 import {
   DEVICE_RECORDS,
   type DeviceName,
@@ -42,8 +43,7 @@ import {
   nameIn,
   textOf,
 } from "./device-name.ts";
-import { DeviceEvictionList } from "./device-eviction-list.ts";
-import { type RecordLimits, RecordBudget } from "./record-budget.ts";
+import { RecordBudget, type RecordLimits } from "./record-budget.ts";
 
 export interface DeviceRecordsOptions extends RecordLimits {
   readonly appId: string;

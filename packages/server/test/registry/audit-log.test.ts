@@ -238,10 +238,10 @@ test("[M32] runs have a log of their own, take no place of a change, and make no
   await registry.apps.create({ name: "shop", id: ID }, ANN);
   const changes = entriesOf(registry);
   const app = registry.apps.get(ID);
-  const action_ = { action: "remote.execute", target: "app/shop", detail: "2 peers: SELECT" };
-  for (let i = 0; i < 3; i++) await registry.recordRun(ANN, action_);
+  const audited = { action: "remote.execute", target: "app/shop", detail: "2 peers: SELECT" };
+  for (let i = 0; i < 3; i++) await registry.recordRun(ANN, audited);
   expect(registry.runs.list({ page: 1, size: 2 })).toEqual({
-    entries: Array.from({ length: 2 }, () => ({ at: expect.any(Number), ...ANN, ...action_ })),
+    entries: Array.from({ length: 2 }, () => ({ at: expect.any(Number), ...ANN, ...audited })),
     total: 3,
   });
   expect(entriesOf(registry)).toEqual(changes);

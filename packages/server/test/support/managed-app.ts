@@ -81,7 +81,7 @@ export class ManagedApp {
 
   /** All that was done, as the audit log calls it. */
   get actions(): readonly string[] {
-    return this.#actions.map((action_) => action_.split(" ", 1)[0] ?? "");
+    return this.#actions.map((audited) => audited.split(" ", 1)[0] ?? "");
   }
 
   /** Changes until the server is gone. */
@@ -95,7 +95,7 @@ export class ManagedApp {
       const reply = await askManagement(served, change.method, change.path, change.body);
       if (reply === undefined) return;
       if (name === "restoreApp" && reply.status === 404) this.#giveUp();
-      else this.#finish(change, expectSuccess(reply, change.action_));
+      else this.#finish(change, expectSuccess(reply, change.audited));
       onAnswer();
       if (!(await this.#logIn(served))) return;
     }
@@ -103,7 +103,7 @@ export class ManagedApp {
 
   /** After a restart. `audit` has the deeds of all apps, the oldest first. */
   async check(served: Served, audit: readonly string[]): Promise<void> {
-    const found = audit.filter((action_) => `${action_}/`.includes(` app/${this.#name}/`));
+    const found = audit.filter((audited) => `${audited}/`.includes(` app/${this.#name}/`));
     const pending = this.#pending;
     this.#pending = undefined;
     if (pending !== undefined && found.length > this.#actions.length) {
@@ -119,7 +119,7 @@ export class ManagedApp {
   #finish(change: ManagedChange, answer: unknown): void {
     const before = this.#model;
     this.#model = change.after(answer);
-    this.#actions.push(change.action_);
+    this.#actions.push(change.audited);
     this.#position = (this.#position + 1) % CIRCLE.length;
     this.#pending = undefined;
     const text = before.key?.text;
@@ -127,7 +127,7 @@ export class ManagedApp {
     const { appId } = (answer ?? {}) as { readonly appId?: string };
     if (appId !== undefined) this.#appId = appId;
     // Another app of the same name has other sessions.
-    if (change.action_.startsWith("app.create ")) this.#session = undefined;
+    if (change.audited.startsWith("app.create ")) this.#session = undefined;
   }
 
   /** The data of the deleted app went before it was to come back. */

@@ -27,7 +27,7 @@ export interface ManagedChange {
   readonly path: string;
   readonly body?: object;
   /** Action and target in the audit log. */
-  readonly action_: string;
+  readonly audited: string;
   /** By the answer, where there was one. */
   readonly after: (answer: unknown) => ManagedModel;
 }
@@ -75,32 +75,32 @@ const APP_CHANGES = {
     method: "POST",
     path: "/app",
     body: { name },
-    action_: `app.create app/${name}`,
+    audited: `app.create app/${name}`,
     after: () => ({ ...NO_APP, isThere: true }),
   }),
   deleteApp: ({ name, model }: ChangeContext): ManagedChange => ({
     method: "DELETE",
     path: `/app/${name}`,
-    action_: `app.delete app/${name}`,
+    audited: `app.delete app/${name}`,
     after: () => ({ ...model, isThere: false, key: undefined, replication: undefined }),
   }),
   restoreApp: ({ name, appId, model }: ChangeContext): ManagedChange => ({
     method: "POST",
     path: `/deletedApp/${appId}/restore`,
-    action_: `app.restore app/${name}`,
+    audited: `app.restore app/${name}`,
     after: () => ({ ...model, isThere: true }),
   }),
   changeSettings: ({ name, model }: ChangeContext): ManagedChange => ({
     method: "PATCH",
     path: `/app/${name}/settings`,
     body: { strictV4: !model.isStrict },
-    action_: `app.setSettings app/${name}`,
+    audited: `app.setSettings app/${name}`,
     after: () => ({ ...model, isStrict: !model.isStrict }),
   }),
   rotateSession: ({ name, model }: ChangeContext): ManagedChange => ({
     method: "POST",
     path: `/app/${name}/sessionKey/rotate`,
-    action_: `app.rotateSessionKey app/${name}`,
+    audited: `app.rotateSessionKey app/${name}`,
     after: () => ({ ...model, rotations: model.rotations + 1 }),
   }),
 };
@@ -110,13 +110,13 @@ const KEY_CHANGES = {
     method: "POST",
     path: `/app/${name}/apiKey`,
     body: { name: "key", permissions: ALL, description: String(number) },
-    action_: `apiKey.create app/${name}/apiKey/key`,
+    audited: `apiKey.create app/${name}/apiKey/key`,
     after: (text) => ({ ...model, key: { number, text: text as string | undefined } }),
   }),
   rotateKey: ({ name, model }: ChangeContext): ManagedChange => ({
     method: "POST",
     path: `/app/${name}/apiKey/key/rotate`,
-    action_: `apiKey.rotate app/${name}/apiKey/key`,
+    audited: `apiKey.rotate app/${name}/apiKey/key`,
     after: (text) => ({
       ...model,
       key: { number: model.key?.number ?? 0, text: text as string | undefined },
@@ -126,13 +126,13 @@ const KEY_CHANGES = {
     method: "PUT",
     path: `/app/${name}/apiKey/key`,
     body: { permissions: ALL, description: String(number) },
-    action_: `apiKey.replace app/${name}/apiKey/key`,
+    audited: `apiKey.replace app/${name}/apiKey/key`,
     after: () => ({ ...model, key: { number, text: model.key?.text } }),
   }),
   deleteKey: ({ name, model }: ChangeContext): ManagedChange => ({
     method: "DELETE",
     path: `/app/${name}/apiKey/key`,
-    action_: `apiKey.delete app/${name}/apiKey/key`,
+    audited: `apiKey.delete app/${name}/apiKey/key`,
     after: () => ({ ...model, key: undefined }),
   }),
 };
@@ -142,33 +142,33 @@ const PROVIDER_CHANGES = {
     method: "POST",
     path: `/app/${name}/provider`,
     body: { name: "guests", config: guestsConfig(number) },
-    action_: `provider.create app/${name}/provider/guests`,
+    audited: `provider.create app/${name}/provider/guests`,
     after: () => ({ ...model, guests: number }),
   }),
   replaceGuests: ({ name, model, number }: ChangeContext): ManagedChange => ({
     method: "PUT",
     path: `/app/${name}/provider/guests`,
     body: { config: guestsConfig(number) },
-    action_: `provider.replace app/${name}/provider/guests`,
+    audited: `provider.replace app/${name}/provider/guests`,
     after: () => ({ ...model, guests: number }),
   }),
   createHook: ({ name, model }: ChangeContext): ManagedChange => ({
     method: "POST",
     path: `/app/${name}/provider`,
     body: { name: "hook", config: HOOK },
-    action_: `provider.create app/${name}/provider/hook`,
+    audited: `provider.create app/${name}/provider/hook`,
     after: () => ({ ...model, hasHook: true }),
   }),
   rotateHook: ({ name, model }: ChangeContext): ManagedChange => ({
     method: "POST",
     path: `/app/${name}/provider/hook/webhookSecret`,
-    action_: `provider.rotateSecret app/${name}/provider/hook`,
+    audited: `provider.rotateSecret app/${name}/provider/hook`,
     after: () => model,
   }),
   deleteHook: ({ name, model }: ChangeContext): ManagedChange => ({
     method: "DELETE",
     path: `/app/${name}/provider/hook`,
-    action_: `provider.delete app/${name}/provider/hook`,
+    audited: `provider.delete app/${name}/provider/hook`,
     after: () => ({ ...model, hasHook: false }),
   }),
 };
@@ -178,20 +178,20 @@ const REPLICATION_CHANGES = {
     method: "POST",
     path: `/app/${name}/bigPeerReplication`,
     body: { name, ...replicationContent(number) },
-    action_: `bigPeerReplication.create app/${name}/bigPeerReplication/${name}`,
+    audited: `bigPeerReplication.create app/${name}/bigPeerReplication/${name}`,
     after: () => ({ ...model, replication: number }),
   }),
   changeReplication: ({ name, model, number }: ChangeContext): ManagedChange => ({
     method: "PATCH",
     path: `/app/${name}/bigPeerReplication/${name}`,
     body: replicationContent(number),
-    action_: `bigPeerReplication.update app/${name}/bigPeerReplication/${name}`,
+    audited: `bigPeerReplication.update app/${name}/bigPeerReplication/${name}`,
     after: () => ({ ...model, replication: number }),
   }),
   deleteReplication: ({ name, model }: ChangeContext): ManagedChange => ({
     method: "DELETE",
     path: `/app/${name}/bigPeerReplication/${name}`,
-    action_: `bigPeerReplication.delete app/${name}/bigPeerReplication/${name}`,
+    audited: `bigPeerReplication.delete app/${name}/bigPeerReplication/${name}`,
     after: () => ({ ...model, replication: undefined }),
   }),
 };

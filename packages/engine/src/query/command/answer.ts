@@ -8,7 +8,11 @@
 
 import { canonicalBytes, compareBytes, type Value } from "@bigpeer/protocol";
 import type { Platform } from "../../platform.ts";
-import { type IdempotencyKey, recallAnswer, rememberAnswer } from "../../store/remembered-answer.ts";
+import {
+  type IdempotencyKey,
+  recallAnswer,
+  rememberAnswer,
+} from "../../store/remembered-answer.ts";
 import type { Transaction } from "../../store/transaction.ts";
 import type { Authority } from "../permission/authority.ts";
 import type { Warning } from "../run/execution.ts";

@@ -8,8 +8,8 @@ import type { Evaluate } from "../frame/frame.ts";
 import { type FunctionSpec, withoutValue } from "../functions/function.ts";
 import { findFunction } from "../functions/table.ts";
 import type { CallNode, Expression } from "../syntax/tree.ts";
-import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
 import { grow, spend, spendLength } from "../value/cost-meter.ts";
+import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
 import { tooLarge } from "../value/size-bound.ts";
 import { placer } from "./placer.ts";
 

@@ -31,6 +31,7 @@ import type {
 } from "../syntax/tree.ts";
 import { castDatum } from "../value/cast.ts";
 import { equalData } from "../value/compare.ts";
+import { grow, spend } from "../value/cost-meter.ts";
 import {
   type Datum,
   type DatumObject,
@@ -43,7 +44,6 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { grow, spend } from "../value/cost-meter.ts";
 import { compileCall } from "./call.ts";
 import { compileLikeNode } from "./like.ts";
 import { compileComprehension, compileQuantifier } from "./loop.ts";

@@ -5,8 +5,8 @@
 
 import type { Evaluate, Run } from "../frame/frame.ts";
 import type { Expression, LikeNode } from "../syntax/tree.ts";
-import { type Datum, Failure, MISSING, type Outcome } from "../value/datum.ts";
 import { spendLength } from "../value/cost-meter.ts";
+import { type Datum, Failure, MISSING, type Outcome } from "../value/datum.ts";
 import { compileLike } from "../value/like.ts";
 import { similarSource } from "../value/similar.ts";
 import { isOneCharacter } from "../value/text-length.ts";

@@ -10,6 +10,7 @@ import { setField } from "@bigpeer/protocol";
 import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import type { Binding, ComprehensionNode, Expression, QuantifierNode } from "../syntax/tree.ts";
 import { orderedKeys } from "../value/compare.ts";
+import { spend } from "../value/cost-meter.ts";
 import {
   type Datum,
   Failure,
@@ -20,7 +21,6 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { spend } from "../value/cost-meter.ts";
 import { memorySize } from "../value/memory-size.ts";
 
 type Compile = (node: Expression) => Evaluate;

@@ -20,8 +20,8 @@ import type {
 } from "../syntax/tree.ts";
 import { add, concat, divide, multiply, negate, remainder, subtract } from "../value/arithmetic.ts";
 import { equalComparable, orderComparable } from "../value/compare.ts";
-import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
 import { grow, spend, spendLength } from "../value/cost-meter.ts";
+import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
 import { tableOf } from "../value/members.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { TEXT_LENGTH_MAX } from "../value/size-bound.ts";

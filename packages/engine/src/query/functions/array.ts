@@ -13,6 +13,7 @@ import {
   firstOfEquals,
   KEY_STEPS,
 } from "../value/compare.ts";
+import { PORTION, spend, spendEach } from "../value/cost-meter.ts";
 import {
   type Datum,
   Failure,
@@ -21,7 +22,6 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { PORTION, spend, spendEach } from "../value/cost-meter.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { ARRAY_TOO_LONG } from "../value/size-bound.ts";
 import { notArray, notCount, readCount, readInteger } from "./argument.ts";

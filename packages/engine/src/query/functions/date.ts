@@ -33,6 +33,7 @@ import {
 } from "../date/moment.ts";
 import { atZone, findZone, formatOffset, offsetZone, type Zone } from "../date/zone.ts";
 import type { Run } from "../frame/frame.ts";
+import { spend } from "../value/cost-meter.ts";
 import {
   approximate,
   type Datum,
@@ -43,7 +44,6 @@ import {
   type PresentDatum,
   toFloat,
 } from "../value/datum.ts";
-import { spend } from "../value/cost-meter.ts";
 import { memorySize } from "../value/memory-size.ts";
 import { ARRAY_TOO_LONG } from "../value/size-bound.ts";
 import { notNumber } from "./argument.ts";

@@ -7,6 +7,7 @@ import { setField } from "@bigpeer/protocol";
 import { COMPUTED_SIZE_MAX } from "../../limits.ts";
 import type { Run } from "../frame/frame.ts";
 import { KEY_STEPS, sortedKeys } from "../value/compare.ts";
+import { spend, spendLength } from "../value/cost-meter.ts";
 import {
   type Datum,
   type DatumObject,
@@ -19,7 +20,6 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { spend, spendLength } from "../value/cost-meter.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { OBJECT_TOO_LARGE } from "../value/size-bound.ts";
 import { byteLength } from "../value/text-length.ts";

@@ -5,8 +5,8 @@
 
 import type { Pattern } from "../../platform.ts";
 import type { Run } from "../frame/frame.ts";
-import { type Datum, Failure, type Outcome } from "../value/datum.ts";
 import { spendEach } from "../value/cost-meter.ts";
+import { type Datum, Failure, type Outcome } from "../value/datum.ts";
 import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../value/size-bound.ts";
 import {
   BAD_PATTERN,

@@ -5,6 +5,7 @@
 
 import type { Run } from "../frame/frame.ts";
 import { castDatum } from "../value/cast.ts";
+import { grow, PORTION, spend, spendEach, spendLength } from "../value/cost-meter.ts";
 import {
   type Datum,
   Failure,
@@ -13,7 +14,6 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { grow, PORTION, spend, spendEach, spendLength } from "../value/cost-meter.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../value/size-bound.ts";
 import { byteLength, characterCount, offsetOfCharacter } from "../value/text-length.ts";

@@ -23,8 +23,8 @@ import {
   type EvaluateWindow,
   type Window,
 } from "../run/sort.ts";
-import type { Datum } from "../value/datum.ts";
 import { underMeter } from "../value/cost-meter.ts";
+import type { Datum } from "../value/datum.ts";
 import { memorySize } from "../value/memory-size.ts";
 import type { DocumentChange } from "./document-change.ts";
 import type { MatchEntry, MatchIndex } from "./match-index.ts";

@@ -9,8 +9,8 @@
 import { normalNumber, type Value } from "@bigpeer/protocol";
 import type { Warnings } from "../run/execution.ts";
 import { printPath } from "../syntax/print.ts";
-import { Float, isDatumArray, type PresentDatum } from "../value/datum.ts";
 import { spend } from "../value/cost-meter.ts";
+import { Float, isDatumArray, type PresentDatum } from "../value/datum.ts";
 
 /** A float that is stored as an integer, with its path of field names and array positions. */
 export interface WholeFloat {

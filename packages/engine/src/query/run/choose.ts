@@ -70,13 +70,13 @@ function couldUseIndex({ probe }: SourcePlan, { order }: Wish): boolean {
  */
 export function* explainedChoosing(execution: Execution): Steps<Choosing> {
   const { isStrict, profile, view } = execution;
-  const statsOf = new Set<string>();
+  const explained = new Set<string>();
   for (const index of view.indexes()) {
     if (index === undefined) yield;
-    else statsOf.add(index.collection);
+    else explained.add(index.collection);
   }
   const indexesOf = (collection: string): readonly IndexDefinition[] =>
-    statsOf.has(collection) ? view.indexesOf(collection) : [];
+    explained.has(collection) ? view.indexesOf(collection) : [];
   const knownValuesOf = (collection: string): readonly KnownValues[] =>
     view.knownValuesOf?.(collection) ?? [];
   return { isStrict, view: { indexesOf, knownValuesOf }, ...(profile && { profile }) };

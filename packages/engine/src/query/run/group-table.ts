@@ -5,8 +5,8 @@
 
 import { normalInteger } from "@bigpeer/protocol";
 import { dataKey, joinKeys } from "../value/compare.ts";
-import { type Datum, Float } from "../value/datum.ts";
 import { spendLength } from "../value/cost-meter.ts";
+import { type Datum, Float } from "../value/datum.ts";
 
 /** Approximate bytes of a number key. */
 const NUMBER_BYTES = 32;

@@ -23,7 +23,7 @@ export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepar
   const terms = inner.terms ?? [];
   const text = printStatement(statement);
   if (!isProvision) {
-    return slowRead(function* index(execution) {
+    return slowRead(function* advise(execution) {
       const { view } = yield* explainedChoosing(execution);
       return [adviceRow(text, adviceFor(terms, view))];
     });

@@ -14,6 +14,7 @@ import {
   unreachable,
 } from "@bigpeer/protocol";
 import { COMPUTED_SIZE_MAX } from "../../limits.ts";
+import { COST_METER, grow, spendLength } from "./cost-meter.ts";
 import {
   approximate,
   type Datum,
@@ -26,7 +27,6 @@ import {
   type PresentDatum,
   toFloat,
 } from "./datum.ts";
-import { COST_METER, grow, spendLength } from "./cost-meter.ts";
 import { writeJson } from "./json-text.ts";
 import { BINARY_TOO_LONG } from "./size-bound.ts";
 

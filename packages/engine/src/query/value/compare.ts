@@ -16,6 +16,7 @@ import {
   compareText,
   normalNumber,
 } from "@bigpeer/protocol";
+import { grow, spend, spendLength } from "./cost-meter.ts";
 import {
   type Datum,
   type DatumObject,
@@ -24,7 +25,6 @@ import {
   type PresentDatum,
   unboxNumber,
 } from "./datum.ts";
-import { grow, spend, spendLength } from "./cost-meter.ts";
 
 const NUMBER_RANK = 1;
 const STRING_RANK = 3;

@@ -13,8 +13,8 @@ import {
   normalNumber,
   setField,
 } from "@bigpeer/protocol";
-import { type MutableDatumObject, type PresentDatum, toFloat } from "./datum.ts";
 import { type CostMeter, PORTION } from "./cost-meter.ts";
+import { type MutableDatumObject, type PresentDatum, toFloat } from "./datum.ts";
 
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 const WORDS: readonly (readonly [string, boolean | null])[] = [

@@ -8,6 +8,7 @@
 
 import { checkValue, PeerError, parseJson, setField, type Value } from "@bigpeer/protocol";
 import { sortedKeys } from "./compare.ts";
+import type { CostMeter } from "./cost-meter.ts";
 import {
   type DatumObject,
   Failure,
@@ -18,7 +19,6 @@ import {
   type PresentDatum,
   toFloat,
 } from "./datum.ts";
-import type { CostMeter } from "./cost-meter.ts";
 import { JsonDatumReader } from "./json-reader.ts";
 import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "./size-bound.ts";
 

@@ -7,8 +7,8 @@
 
 import type { Value } from "@bigpeer/protocol";
 import { dataKey, KEY_STEPS } from "./compare.ts";
-import type { Datum } from "./datum.ts";
 import { spend } from "./cost-meter.ts";
+import type { Datum } from "./datum.ts";
 
 export interface Members {
   readonly values: readonly Value[];

@@ -2,9 +2,9 @@
  * Memory size: estimates the bytes of memory that a value takes, for limits.
  */
 
+import { spend } from "./cost-meter.ts";
 import type { Datum, PresentDatum } from "./datum.ts";
 import { Float, isDatumArray } from "./datum.ts";
-import { spend } from "./cost-meter.ts";
 
 const SCALAR_BYTES = 16;
 const ENTRY_BYTES = 24;
