@@ -133,7 +133,7 @@ export class StatementRunner {
     this.#limits = { timeMs: STATEMENT_MS_MAX, bytes: RESULT_BYTES_MAX, ...limits };
     this.#memory = memory;
     this.#elapsed = () => platform.elapsed();
-    const { slicer: slicer = new TimeSlicer(() => platform.pause(), this.#elapsed) } = options;
+    const slicer = options.slicer ?? new TimeSlicer(() => platform.pause(), this.#elapsed);
     this.#slicer = slicer.of(appId);
     this.#texts = new PreparedTexts(this.#slicer, this.#elapsed);
     this.#chosen = new ChosenWrites(store, this.#slicer, this.#elapsed);
@@ -251,7 +251,7 @@ export class StatementRunner {
   /** The collection counts as known: the caller has a rule for it. */
   #findReadable(collection: string, id: unknown, authority: Authority): FindByIdResult {
     const wanted = idAt(id, "id");
-    const { checker } = this.#judging(authority);
+    const { checker } = this.#checking(authority);
     const snapshot = this.#store.snapshot();
     try {
       const view = new NarrowedView(snapshot, checker);
@@ -269,14 +269,14 @@ export class StatementRunner {
    */
   mayReadAttachment(id: string, authority: Authority | undefined): boolean | Promise<boolean> {
     if (authority === undefined || authority.isReadingAll) return true;
-    const { checker, budget } = this.#judging(authority);
+    const { checker, budget } = this.#checking(authority);
     const snapshot = this.#store.snapshot();
     const steps = checker.checkAttachment(id, snapshot);
     return this.#slicer.take(steps, budget, snapshot, authority.credential);
   }
 
   /** A permission checker for operations that are not recorded. */
-  #judging(authority: Authority): { checker: PermissionChecker; budget: Budget } {
+  #checking(authority: Authority): { checker: PermissionChecker; budget: Budget } {
     const { timeMs, bytes } = this.#limits;
     const budget = new Budget({ elapsed: this.#elapsed, timeMsMax: timeMs, bytesMax: bytes });
     const request = { id: "", appId: this.#appId, startMs: this.#platform.now() };
@@ -482,8 +482,8 @@ export class StatementRunner {
     const { authority } = task;
     const isStrict = task.isStrict ?? this.settings.isStrict;
     return (whole, transaction, choices) => {
-      const checker =
-        authority?.isFull === false ? new PermissionChecker(authority, run) : undefined;
+      const isChecked = authority?.isFull === false;
+      const checker = isChecked ? new PermissionChecker(authority, run) : undefined;
       const isNarrowed = checker !== undefined && !checker.authority.isReadingAll;
       const view = isNarrowed ? new NarrowedView(whole, checker) : whole;
       return {
@@ -596,6 +596,4 @@ function resultOf(done: Done<StatementOutput>, queryType: QueryType): StatementR
 
 const NOTHING_HELD = { close: (): void => {} };
 
-function countAll(prepared: PreparedFind, execution: Execution): Steps<number> {
-  return prepared.count(execution);
-}
+const countAll: Filtering<number> = (prepared, execution) => prepared.count(execution);

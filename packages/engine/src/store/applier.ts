@@ -529,12 +529,8 @@ export class Applier {
   *#horizon(time: number): Steps<OperationOutcome> {
     const tombstones: TombstoneKey[] = [];
     const { floor: logStart } = this.#head;
-    for (const tombstone of collectableTombstones(
-      this.#overlay,
-      time,
-      logStart,
-      MAINTENANCE_BATCH,
-    )) {
+    const found = collectableTombstones(this.#overlay, time, logStart, MAINTENANCE_BATCH);
+    for (const tombstone of found) {
       tombstones.push(tombstone);
       yield;
     }

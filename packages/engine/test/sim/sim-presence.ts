@@ -88,8 +88,7 @@ export class SimPresence {
 
   /** What a peer that watches does not know; undefined when it knows all. */
   #wrongAt(peer: SimPeer, present: readonly Present[]): string | undefined {
-    const { listedPeers: listedPeers = PRESENCE_LIMITS.listedPeers } =
-      this.#simulation.server.limits;
+    const { listedPeers = PRESENCE_LIMITS.listedPeers } = this.#simulation.server.limits;
     const isOther = ({ key, credential }: Present): boolean =>
       key !== peer.device.key || credential !== peer.credential.name;
     const total = present.filter(isOther).length;

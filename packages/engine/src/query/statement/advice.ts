@@ -23,7 +23,7 @@ export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepar
   const terms = inner.terms ?? [];
   const text = printStatement(statement);
   if (!isProvision) {
-    return slowRead(function* advise(execution) {
+    return slowRead(function* advised(execution) {
       const { view } = yield* explainedChoosing(execution);
       return [adviceRow(text, adviceFor(terms, view))];
     });
