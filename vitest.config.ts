@@ -46,6 +46,11 @@ const longest = [
   "sigkill.long.test.ts",
   "damaged-store.long.test.ts",
   "permission-fuzz.long.test.ts",
+  // These wait much of their time.
+  "sync/device-records.test.ts",
+  "peer/test/documentation.test.ts",
+  "link/links.test.ts",
+  "link/link-tls.test.ts",
 ];
 
 function placeOf({ moduleId }: TestSpecification): number {
@@ -87,7 +92,6 @@ export default defineConfig({
           name: "isolated",
           include: isolatedTests,
           provide: { isFullSize },
-          sequence: { groupOrder: 1 },
           testTimeout: 60_000,
         },
       },

@@ -65,8 +65,21 @@ export function resolveImport(from: SourceFile, specifier: string): string {
   return posix.join(posix.dirname(from.path), specifier);
 }
 
+type Parsed = Pick<ReturnType<typeof parseSync>, "module" | "comments">;
+
+/** What was parsed of a file, without its syntax tree: several checks look at each file. */
+const parsedFiles = new WeakMap<SourceFile, Parsed>();
+
+function parsed(file: SourceFile): Parsed {
+  const known = parsedFiles.get(file);
+  if (known !== undefined) return known;
+  const { module, comments } = parseSync(file.path, file.text);
+  parsedFiles.set(file, { module, comments });
+  return { module, comments };
+}
+
 export function findImports(file: SourceFile): Import[] {
-  const { module } = parseSync(file.path, file.text);
+  const { module } = parsed(file);
   const at = (specifier: string, offset: number, isExportAll: boolean): Import => {
     return { specifier, line: lineAt(file.text, offset), isExportAll };
   };
@@ -85,7 +98,7 @@ export function findImports(file: SourceFile): Import[] {
 }
 
 export function findComments(file: SourceFile): Excerpt[] {
-  const { comments } = parseSync(file.path, file.text);
+  const { comments } = parsed(file);
   return comments.map(({ value, start }) => ({ text: value, line: lineAt(file.text, start) }));
 }
 
@@ -101,13 +114,13 @@ export function findTestTitles(file: SourceFile): Excerpt[] {
   return found;
 }
 
-/** Each identifier that the code uses, once, where it stands first; `#name` without its sign. */
-export function findIdentifiers(file: SourceFile): Excerpt[] {
+/** Each identifier that `isWanted`, once, where it stands first; `#name` without its sign. */
+export function findIdentifiers(file: SourceFile, isWanted: (name: string) => boolean): Excerpt[] {
   const found = new Map<string, Excerpt>();
   visit(parseSync(file.path, file.text).program, ({ type, name, start }) => {
     if (type !== "Identifier" && type !== "PrivateIdentifier") return;
     const text = String(name);
-    if (found.has(text)) return;
+    if (found.has(text) || !isWanted(text)) return;
     found.set(text, { text, line: lineAt(file.text, Number(start)) });
   });
   return [...found.values()];

@@ -36,7 +36,7 @@ function drain(turns: Turns): Value | undefined {
   }
 }
 
-const SIZE = sized(60_000, 200_000);
+const SIZE = sized(30_000, 200_000);
 
 /** What the counting itself, and code that is compiled meanwhile, may take. */
 const SLACK = 600_000;
@@ -55,12 +55,12 @@ function expectCharged(turnsOf: (charge: (bytes: number) => void) => Turns): voi
   expect(value === undefined ? 0 : decodedSize(value)).toBeLessThan(2 * charged + SLACK);
 }
 
-test.each(oneOf(2, Object.keys(jsonShapes)))("[V10] JSON: the memory of %s is charged", (name) => {
+test.each(oneOf(3, Object.keys(jsonShapes)))("[V10] JSON: the memory of %s is charged", (name) => {
   const text = jsonShapes[name]?.(SIZE) ?? "";
   expectCharged((charge) => new JsonReader(text, { charge }).readIncremental());
 });
 
-test.each(oneOf(2, Object.keys(cborShapes)))("[V10] CBOR: the memory of %s is charged", (name) => {
+test.each(oneOf(3, Object.keys(cborShapes)))("[V10] CBOR: the memory of %s is charged", (name) => {
   const bytes = cborShapes[name]?.(SIZE) ?? new Uint8Array();
   const many = 10 ** 9;
   const limits = { around: 0, things: many, listLength: many, fields: many };

@@ -28,7 +28,7 @@ const SIZE = 5_000;
 
 /** One of three shapes, and all of them at full size. */
 function some<T>(shapes: { readonly [name: string]: T }): { readonly [name: string]: T } {
-  return Object.fromEntries(oneOf(3, Object.entries(shapes)));
+  return Object.fromEntries(oneOf(8, Object.entries(shapes)));
 }
 
 function drain<T>(turns: Generator<void, T>): T {

@@ -26,9 +26,9 @@ import {
 } from "../support/laws.ts";
 
 const FIRST = 1_000_001;
-const COUNT = 20_000;
+const COUNT = 10_000;
 /** Where one run over a history takes longest. */
-const FEWER = 5000;
+const FEWER = 2500;
 
 function expectFurther(law: Law, check: Partial<Check> = {}): void {
   expectLaw(law, { count: COUNT, first: FIRST, ...check });

@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { runHistories } from "../support/stream-history.ts";
 
-const SEEDS = 1500;
+const SEEDS = 700;
 
 test("[S11] to [S23] whoever follows holds exactly what matches and may be read, in many histories", async () => {
   const { whole } = await runHistories(1000, SEEDS);

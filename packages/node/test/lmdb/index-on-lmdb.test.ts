@@ -11,7 +11,7 @@ import type { Value } from "@bigpeer/protocol";
 import { afterAll, expect, test } from "vitest";
 import { checkIndexes, indexHistory } from "../../../engine/test/support/index-history.ts";
 import { seededRandom, testPlatform } from "../../../engine/test/support/test-platform.ts";
-import { histories } from "../../../protocol/test/support/test-size.ts";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
 
 const root = mkdtempSync(join(tmpdir(), "bigpeer-index-"));
@@ -29,7 +29,7 @@ function dump(storage: KeyValue): [string, Value][] {
 }
 
 test("[K4] [K41] [K42] indexes on LMDB are what the documents say, also after opening again", async () => {
-  for (let seed = 1; seed <= histories(12); seed++) {
+  for (let seed = 1; seed <= sized(2, 12); seed++) {
     const folder = join(root, String(seed));
     const memory = new MemoryKeyValue();
     const lmdb = openLmdb(folder);

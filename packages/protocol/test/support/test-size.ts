@@ -11,7 +11,7 @@ declare module "vitest" {
 }
 
 /** Runs of a property that are enough for a first look. */
-const RUNS_MIN = 100;
+const RUNS_MIN = 50;
 
 /** A test of seconds, such as one that starts several servers, is `test.runIf(isFullSize)`. */
 export const isFullSize = inject("isFullSize");
@@ -21,9 +21,9 @@ export function sized<T>(small: T, full: T): T {
   return isFullSize ? full : small;
 }
 
-/** Runs of a property: all of them at full size, otherwise a tenth, but not fewer than are enough. */
+/** Runs of a property: all of them at full size, otherwise a twentieth, but not fewer than are enough. */
 export function runs(full: number): number {
-  return sized(Math.min(full, Math.max(RUNS_MIN, Math.ceil(full / 10))), full);
+  return sized(Math.min(full, Math.max(RUNS_MIN, Math.ceil(full / 20))), full);
 }
 
 /** Cases of a list: all of them at full size, otherwise the first of each so many. */
@@ -31,7 +31,10 @@ export function oneOf<T>(each: number, all: readonly T[]): T[] {
   return all.filter((_, place) => isFullSize || place % each === 0);
 }
 
-/** Generated histories, each of which takes long: all of them at full size, otherwise one of eight. */
+/**
+ * Generated histories, each of which takes long: all of them at full size, otherwise one of sixteen,
+ * but not fewer than four.
+ */
 export function histories(full: number): number {
-  return sized(Math.ceil(full / 8), full);
+  return sized(Math.max(Math.min(full, 4), Math.ceil(full / 16)), full);
 }

@@ -161,7 +161,7 @@ test.each(INDEX_SETS.map((indexes) => ({ indexes })))(
   "[P21] what is read does not depend on hidden values, with indexes $indexes",
   async ({ indexes }) => {
     const worlds = await Promise.all(patterns().map((hidden) => open(hidden, indexes)));
-    for (const [rules] of oneOf(4, RULES)) {
+    for (const [rules] of oneOf(8, RULES)) {
       const authority = authorityOf({ notes: rules }, { notes: rules });
       for (const statement of STATEMENTS) {
         const found: { rows: Value; reads: string }[] = [];
@@ -208,7 +208,7 @@ test("[P21] an index never changes an answer, nor what EXPLAIN says of an index 
   const hidden = (i: number): ValueObject => ({ secret: `pass${100 + i}`, level: 100 + i });
   const plain = await open(hidden, []);
   const indexed = await Promise.all(INDEX_SETS.slice(1).map((indexes) => open(hidden, indexes)));
-  for (const [rules, allowed] of oneOf(4, RULES)) {
+  for (const [rules, allowed] of oneOf(8, RULES)) {
     const authority = authorityOf({ notes: rules }, { notes: rules });
     const all = await plain.runner.execute({
       statement: "SELECT * FROM notes",
