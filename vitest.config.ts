@@ -32,7 +32,7 @@ const isolatedTests = [
   "packages/server/test/http/body-decoder.test.ts",
   // Measure the heap.
   "packages/protocol/test/decoded-size.test.ts",
-  "packages/server/test/process-stats.test.ts",
+  "packages/server/test/observability/process-stats.test.ts",
   // Replaces a module.
   "packages/engine/test/peer/peer-bookkeeping.test.ts",
 ];

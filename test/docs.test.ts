@@ -12,7 +12,7 @@ import {
   PEER_FIELDS,
   SERVER_FIELDS,
 } from "../packages/protocol/src/sync/message-fields.ts";
-import { SETTINGS } from "../packages/server/src/settings.ts";
+import { SETTINGS } from "../packages/server/src/config/settings.ts";
 import {
   checkErrorCodes,
   checkLinks,

@@ -31,14 +31,14 @@ const NODE_PACKAGES = new Set(["node", "peer", "server"]);
 
 /** The one source file of a package that may import each third-party library. */
 const THIRD_PARTY: Record<string, readonly string[]> = {
-  "@fastify/busboy": ["packages/server/src/attachments/form-file.ts"],
+  "@fastify/busboy": ["packages/server/src/data-api/form-file.ts"],
   jose: ["packages/server/src/auth/json-web-token.ts"],
   lmdb: ["packages/node/src/lmdb/lmdb-environment.ts", "packages/node/src/lmdb/commit-thread.ts"],
-  pino: ["packages/server/src/log.ts"],
-  "prom-client": ["packages/server/src/metrics.ts"],
+  pino: ["packages/server/src/observability/log.ts"],
+  "prom-client": ["packages/server/src/observability/metrics.ts"],
   re2js: ["packages/node/src/pattern.ts"],
-  typebox: ["packages/server/src/schema.ts"],
-  "typebox/compile": ["packages/server/src/schema.ts"],
+  typebox: ["packages/server/src/validation/schema.ts"],
+  "typebox/compile": ["packages/server/src/validation/schema.ts"],
   ws: ["packages/peer/src/web-socket.ts", "packages/server/src/sync/web-socket.ts"],
 };
 

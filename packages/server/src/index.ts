@@ -10,9 +10,15 @@ export {
   type LogFormat,
   readConfig,
   type TlsFiles,
-} from "./config.ts";
-export { createLog, type Log, type LogFields, type LogLevel, type LogOptions } from "./log.ts";
-export type { Quickstart, QuickstartContent } from "./quickstart.ts";
+} from "./config/config.ts";
+export { SETTINGS, type Setting } from "./config/settings.ts";
+export {
+  createLog,
+  type Log,
+  type LogFields,
+  type LogLevel,
+  type LogOptions,
+} from "./observability/log.ts";
 export type { App, AppSettings } from "./registry/app.ts";
+export type { Quickstart, QuickstartContent } from "./registry/quickstart.ts";
 export { type RunningServer, type ServerHost, startServer } from "./server.ts";
-export { SETTINGS, type Setting } from "./settings.ts";

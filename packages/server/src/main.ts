@@ -5,8 +5,8 @@
  */
 
 import { isatty } from "node:tty";
-import { runCommand } from "./commands.ts";
-import { HeapGrowth } from "./heap-growth.ts";
+import { runCommand } from "./command/commands.ts";
+import { HeapGrowth } from "./limits/heap-growth.ts";
 
 // Files that the process creates are for its owner only.
 process.umask(0o077);

@@ -10,44 +10,44 @@
 import { CommitMemory, MemoryPool, type Platform, TimeSlicer } from "@bigpeer/engine";
 import { acquireFolderLock, type FolderLock, nodePlatform, openToOthers } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
+import { TrustedProxies } from "./address/client-address.ts";
 import type { AppHost, OpenApp } from "./apps/open-app.ts";
 import { OpenApps } from "./apps/open-apps.ts";
-import { downloadEndpoint } from "./attachments/download.ts";
-import { uploadEndpoint } from "./attachments/upload.ts";
 import { Authentication } from "./auth/authentication.ts";
 import { loginEndpoint } from "./auth/login.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
+import { markDataFolder, prepareDataFolder } from "./config/data-folder.ts";
+import { VERSION } from "./config/version.ts";
+import { downloadEndpoint } from "./data-api/attachment-download.ts";
+import { uploadEndpoint } from "./data-api/attachment-upload.ts";
 import { dataEndpoints } from "./data-api/data-endpoints.ts";
 import { DataGate, type DataSource } from "./data-api/data-gate.ts";
 import { deviceEndpoints } from "./data-api/device-endpoints.ts";
-import { markDataFolder, prepareDataFolder } from "./data-folder.ts";
-import { TrustedProxies } from "./http/client-address.ts";
 import { Cors } from "./http/cors.ts";
 import { type Health, healthEndpoints } from "./http/health.ts";
 import { type Answered, type HttpServer, listenHttp } from "./http/http-server.ts";
+import { metricsEndpoint } from "./http/metrics-endpoint.ts";
 import { Router } from "./http/router.ts";
-import { START_REST_MS_MAX, STATEMENTS_MEMORY_MAX } from "./limits.ts";
+import { START_REST_MS_MAX, STATEMENTS_MEMORY_MAX } from "./limits/limits.ts";
 import { Replicator } from "./link/replicator.ts";
-import { describeError, type Log } from "./log.ts";
-import { requestLine } from "./log-events.ts";
-import { Maintenance } from "./maintenance.ts";
+import { Maintenance } from "./maintenance/maintenance.ts";
 import {
   type ManagementServer,
   managementElsewhere,
   startManagement,
 } from "./management/management-server.ts";
-import { Metrics } from "./metrics.ts";
-import { metricsEndpoint } from "./metrics-endpoint.ts";
+import { describeError, type Log } from "./observability/log.ts";
+import { requestLine } from "./observability/log-events.ts";
+import { Metrics } from "./observability/metrics.ts";
 import { openApiEndpoints } from "./openapi/openapi-endpoints.ts";
 import { startPageEndpoint } from "./openapi/start-page.ts";
-import { prepareQuickstart, type Quickstart } from "./quickstart.ts";
 import { weakProviders } from "./registry/auth-provider.ts";
 import { SHARED_TOKEN_LENGTH_MIN } from "./registry/provider-fields.ts";
+import { prepareQuickstart, type Quickstart } from "./registry/quickstart.ts";
 import { Registry } from "./registry/registry.ts";
 import { RemoteExecution } from "./sync/remote-execution.ts";
 import { syncEndpoints, syncUpgrades } from "./sync/sync-endpoint.ts";
 import { SyncServers } from "./sync/sync-servers.ts";
-import { VERSION } from "./version.ts";
 
 export interface ServerHost {
   readonly log: Log;

@@ -12,7 +12,7 @@ import type { Value } from "@bigpeer/protocol";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { bundleScript, type Script } from "../../node/test/support/script.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
-import { CLOSE_MS_MAX } from "../src/limits.ts";
+import { CLOSE_MS_MAX } from "../src/limits/limits.ts";
 import { stalledRequests } from "./support/malformed-framing.ts";
 import type { Target } from "./support/malformed-head.ts";
 import {

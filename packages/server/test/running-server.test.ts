@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { bundleScript, type Script } from "../../node/test/support/script.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { isFullSize } from "../../protocol/test/support/test-size.ts";
-import { VERSION } from "../src/version.ts";
+import { VERSION } from "../src/config/version.ts";
 import { BigpeerProcess } from "./support/bigpeer-process.ts";
 import { openDataApi } from "./support/data-api.ts";
 import { logLines } from "./support/log-lines.ts";

@@ -11,14 +11,14 @@ import {
 } from "@bigpeer/engine";
 import { openStore, type StoreFolder, type StoreHost } from "@bigpeer/node";
 import { AttachmentFolder } from "../attachments/attachment-folder.ts";
+import { appAttachmentsFolder, appStoreFolder } from "../config/data-folder.ts";
+import { VERSION } from "../config/version.ts";
 import type { OperatedApp } from "../data-api/operation.ts";
-import { appAttachmentsFolder, appStoreFolder } from "../data-folder.ts";
 import { type LinkRows, withLinks } from "../link/link-rows.ts";
-import type { Log } from "../log.ts";
-import { slowStatementLine } from "../log-events.ts";
+import type { Log } from "../observability/log.ts";
+import { slowStatementLine } from "../observability/log-events.ts";
 import type { App, AppSettings } from "../registry/app.ts";
 import { type DeviceSource, deviceRows } from "../sync/device-rows.ts";
-import { VERSION } from "../version.ts";
 
 /** What all apps of a server share. */
 export interface AppHost extends StoreHost {

@@ -9,8 +9,8 @@
  */
 
 import { assert, PeerError } from "@bigpeer/protocol";
-import { CLOSE_MS_MAX, OPEN_APPS_MAX } from "../limits.ts";
-import { describeError } from "../log.ts";
+import { CLOSE_MS_MAX, OPEN_APPS_MAX } from "../limits/limits.ts";
+import { describeError } from "../observability/log.ts";
 import { type AppHost, type KnownApps, OpenApp } from "./open-app.ts";
 
 /** Use of an app, which must be released exactly once. */

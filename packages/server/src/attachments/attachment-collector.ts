@@ -1,13 +1,13 @@
 /**
  * Attachment collector: garbage collection of attachments. It deletes contents that no document has
- * referred to for the grace period, and files without a record. maintenance.ts schedules it (H40).
+ * referred to for the grace period, and files without a record. maintenance/maintenance.ts schedules it (H40).
  *
  * It runs in the background in bounded batches. Errors are logged, and the next run tries again.
  */
 
 import type { Store } from "@bigpeer/engine";
 import { msOfTime, PeerError, timeOfMs } from "@bigpeer/protocol";
-import { describeError, type Log } from "../log.ts";
+import { describeError, type Log } from "../observability/log.ts";
 import type { AttachmentFolder } from "./attachment-folder.ts";
 
 /** Contents deleted in one transaction. */

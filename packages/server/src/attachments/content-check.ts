@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readStore } from "@bigpeer/node";
-import { describeError } from "../log.ts";
+import { describeError } from "../observability/log.ts";
 import { attachmentPages, sizeOf } from "./attachment-copy.ts";
 import { attachmentPath, fileIds } from "./attachment-files.ts";
 import type { Attachment } from "./attachment-folder.ts";

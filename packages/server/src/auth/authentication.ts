@@ -4,10 +4,10 @@
  */
 
 import type { Platform } from "@bigpeer/engine";
-import { FailedCredentials } from "../failed-credentials.ts";
 import { Refusal, refusalOf } from "../http/refusal.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../observability/log.ts";
 import { Credentials } from "./credentials.ts";
+import { FailedCredentials } from "./failed-credentials.ts";
 import { KeysRefusal } from "./key-set.ts";
 import { ProviderTokens } from "./provider-tokens.ts";
 import { Webhooks } from "./webhook.ts";

@@ -11,7 +11,7 @@ import {
   stringifyJson,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { IDENTITY_SIZE_MAX } from "../limits.ts";
+import { IDENTITY_SIZE_MAX } from "../limits/limits.ts";
 
 /** The name of the field in answers of webhooks, and of the claim in tokens. */
 export const IDENTITY_METADATA = "identityServiceMetadata";

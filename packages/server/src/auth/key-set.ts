@@ -7,7 +7,7 @@
  */
 
 import { Refusal } from "../http/refusal.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../observability/log.ts";
 import { PublicKeys, type TokenDemand, type Verdict } from "./json-web-token.ts";
 import { OutgoingFault, sendRequest } from "./outgoing-request.ts";
 

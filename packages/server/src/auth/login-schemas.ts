@@ -3,7 +3,7 @@
  * component there.
  */
 
-import { AnyValue, type TSchema, Type } from "../schema.ts";
+import { AnyValue, type TSchema, Type } from "../validation/schema.ts";
 
 /** Information of the provider for its client; null when there is none. */
 const ClientInfo = AnyValue;

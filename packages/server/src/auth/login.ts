@@ -6,10 +6,10 @@
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { bindPermissions } from "@bigpeer/engine";
 import { type Charge, getField, isObject, unreachable, type Value } from "@bigpeer/protocol";
+import { networkOf } from "../address/client-address.ts";
 import { createAnswer } from "../http/answer.ts";
 import { BodyDecoder } from "../http/body-decoder.ts";
 import { ByteBudget } from "../http/byte-budget.ts";
-import { networkOf } from "../http/client-address.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { Refusal, unavailable } from "../http/refusal.ts";
 import { checkUncoded, type Decode, decoderOf } from "../http/request-format.ts";
@@ -20,7 +20,7 @@ import {
   LOGIN_SIZE_MAX,
   LOGIN_VALUES_PER_ADDRESS_SIZE_MAX,
   LOGIN_VALUES_SIZE_MAX,
-} from "../limits.ts";
+} from "../limits/limits.ts";
 import {
   type AnonymousProvider,
   providerNamed,

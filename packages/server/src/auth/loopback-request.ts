@@ -3,8 +3,8 @@
  * development only (A13).
  */
 
+import { isLoopbackAddress, isLoopbackAuthority, isLoopbackOrigin } from "../address/loopback.ts";
 import type { HttpRequest } from "../http/http-request.ts";
-import { isLoopbackAddress, isLoopbackAuthority, isLoopbackOrigin } from "../http/loopback.ts";
 
 /** Headers that proxies add: the request may then come from elsewhere. */
 const OF_PROXIES =

@@ -17,10 +17,10 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { networkOf } from "../http/client-address.ts";
+import { networkOf } from "../address/client-address.ts";
 import { type Refusal, unavailable } from "../http/refusal.ts";
-import { QUESTIONS_MAX } from "../limits.ts";
-import type { Log } from "../log.ts";
+import { QUESTIONS_MAX } from "../limits/limits.ts";
+import type { Log } from "../observability/log.ts";
 import type { WebhookProvider } from "../registry/auth-provider.ts";
 import { checkIdentity, IDENTITY_METADATA } from "./identity-metadata.ts";
 import { OutgoingFault, sendRequest } from "./outgoing-request.ts";

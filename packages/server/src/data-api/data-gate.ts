@@ -21,8 +21,8 @@ import {
   BODY_VALUES_SIZE_MAX,
   CALLS_MAX,
   CALLS_PER_CREDENTIAL_MAX,
-} from "../limits.ts";
-import { Shares } from "../shares.ts";
+} from "../limits/limits.ts";
+import { Shares } from "../limits/shares.ts";
 
 /** An app as the gate uses it. */
 export interface DataApp {

@@ -11,7 +11,7 @@ import { unauthorized } from "../auth/unauthorized.ts";
 import { type Answer, createAnswer } from "../http/answer.ts";
 import { Refusal } from "../http/refusal.ts";
 import { type Endpoint, messageBody, type Place } from "../http/router.ts";
-import { PEERS_PAGE_MAX, PEERS_PAGE_SIZE_MAX } from "../limits.ts";
+import { PEERS_PAGE_MAX, PEERS_PAGE_SIZE_MAX } from "../limits/limits.ts";
 import { reportsOf } from "../sync/device-rows.ts";
 import type { Caller, DataGate } from "./data-gate.ts";
 import type { OperatedApp } from "./operation.ts";

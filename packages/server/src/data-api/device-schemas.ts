@@ -4,7 +4,7 @@
  */
 
 import { SYNC_VERDICTS } from "@bigpeer/engine";
-import { AnyValue, type TSchema, Type } from "../schema.ts";
+import { AnyValue, type TSchema, Type } from "../validation/schema.ts";
 
 const COUNT = Type.Integer({ minimum: 0 });
 const TXN_ID = Type.Integer({ format: "int64", minimum: 0 });

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import type { IdempotencyKey } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
 import type { Headers } from "../http/answer.ts";
-import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../limits.ts";
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../limits/limits.ts";
 import type { DataApp, DataCall } from "./data-gate.ts";
 
 /** Header that marks the answer of an earlier request. */

@@ -9,10 +9,10 @@ import type { Value } from "@bigpeer/protocol";
 import { ownerOf } from "../auth/credential.ts";
 import { type Answer, type Headers, NO_HEADERS } from "../http/answer.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
-import { INTAKE } from "../intake.ts";
+import { INTAKE } from "../limits/intake.ts";
 import type { AppSettings } from "../registry/app.ts";
-import type { Check } from "../schema.ts";
 import type { RemoteExecution } from "../sync/remote-execution.ts";
+import type { Check } from "../validation/schema.ts";
 import { awaitTransaction, wantedTransaction } from "./consistency.ts";
 import type { DataApp, DataCall, DataGate } from "./data-gate.ts";
 

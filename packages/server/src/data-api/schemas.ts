@@ -6,8 +6,8 @@
  */
 
 import type { Value } from "@bigpeer/protocol";
-import { COMMAND_FIELDS_MAX, SORT_KEYS_MAX } from "../limits.ts";
-import { AnyValue, type Check, compileCheck, type TSchema, Type } from "../schema.ts";
+import { COMMAND_FIELDS_MAX, SORT_KEYS_MAX } from "../limits/limits.ts";
+import { AnyValue, type Check, compileCheck, type TSchema, Type } from "../validation/schema.ts";
 
 const INT32_MAX = 2_147_483_647;
 

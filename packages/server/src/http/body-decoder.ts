@@ -7,8 +7,8 @@
  */
 
 import type { Charge, Value } from "@bigpeer/protocol";
-import { LONG_WORK, type LoopShare } from "../loop-share.ts";
-import { type MemoryBudget, type ShareBounds, Shares } from "../shares.ts";
+import { LONG_WORK, type LoopShare } from "../limits/loop-share.ts";
+import { type MemoryBudget, type ShareBounds, Shares } from "../limits/shares.ts";
 import { DecodeQueue } from "./decode-queue.ts";
 import { Refusal, unavailable } from "./refusal.ts";
 import type { Decode } from "./request-format.ts";

@@ -5,7 +5,7 @@
 
 import { maxHeaderSize, STATUS_CODES } from "node:http";
 import { stringifyJson } from "@bigpeer/protocol";
-import { HEADERS_MS_MAX } from "../limits.ts";
+import { HEADERS_MS_MAX } from "../limits/limits.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Error of Node's HTTP parser, or of the connection under it. */

@@ -7,7 +7,7 @@
 
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import { COMPRESSIONS_MAX } from "../limits.ts";
+import { COMPRESSIONS_MAX } from "../limits/limits.ts";
 import type { Coding } from "./negotiation.ts";
 
 /** Below this size, compressing costs more than it saves. */

@@ -3,7 +3,7 @@
  * how many one credential may have (H45). Connections without an accepted credential are newcomers.
  */
 
-import { Newcomers, type NewcomersOptions } from "../newcomers.ts";
+import { Newcomers, type NewcomersOptions } from "../limits/newcomers.ts";
 import type { Exchange } from "./exchange.ts";
 import type { HeldRequests } from "./pipelining.ts";
 import { unavailable } from "./refusal.ts";

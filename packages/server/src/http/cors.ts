@@ -6,11 +6,11 @@
  * Callers authenticate with a token, never a cookie, so no answer allows credentials.
  */
 
-import type { CorsOrigins } from "../config.ts";
+import { isLoopbackOrigin } from "../address/loopback.ts";
+import type { CorsOrigins } from "../config/config.ts";
 import { type Answer, contentAnswer, type Headers } from "./answer.ts";
 import { withVary } from "./answer-encoding.ts";
 import type { HttpRequest } from "./http-request.ts";
-import { isLoopbackOrigin } from "./loopback.ts";
 
 const ALLOWED_HEADERS = [
   "Authorization",

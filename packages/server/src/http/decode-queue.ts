@@ -3,7 +3,7 @@
  * Callers take turns, so many bodies of one caller do not delay those of others.
  */
 
-import { Rotation } from "../rotation.ts";
+import { Rotation } from "../limits/rotation.ts";
 
 export class DecodeQueue {
   /** Functions that start waiting work, by caller. */

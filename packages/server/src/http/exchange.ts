@@ -7,8 +7,8 @@
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
-import type { MemoryBudget, Shares } from "../shares.ts";
-import { networkOf } from "./client-address.ts";
+import { networkOf } from "../address/client-address.ts";
+import type { MemoryBudget, Shares } from "../limits/shares.ts";
 import type { ConnectionOwners, HttpConnection } from "./connection-owners.ts";
 import {
   type BodyOptions,

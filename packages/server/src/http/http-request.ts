@@ -6,8 +6,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { type Readable, Transform } from "node:stream";
 import { IndexedSet, type Placed } from "@bigpeer/engine";
-import { BODY_MS_MAX, BODY_SIZE_MAX } from "../limits.ts";
-import type { MemoryBudget } from "../shares.ts";
+import { BODY_MS_MAX, BODY_SIZE_MAX } from "../limits/limits.ts";
+import type { MemoryBudget } from "../limits/shares.ts";
 import { Refusal, unavailable } from "./refusal.ts";
 
 export interface HttpRequest {

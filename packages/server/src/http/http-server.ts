@@ -16,8 +16,10 @@ import {
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
-import type { TlsFiles } from "../config.ts";
-import { INTAKE, type Intake } from "../intake.ts";
+import { networkOf, TrustedProxies } from "../address/client-address.ts";
+import { hostOf, listenError } from "../address/listen-address.ts";
+import type { TlsFiles } from "../config/config.ts";
+import { INTAKE, type Intake } from "../limits/intake.ts";
 import {
   ANSWER_SHARES,
   CLOSE_MS_MAX,
@@ -30,10 +32,10 @@ import {
   HTTP_UNREAD_SIZE_MAX,
   KEEP_ALIVE_MS,
   LINGER_MS_MAX,
-} from "../limits.ts";
-import { describeError, type Log } from "../log.ts";
-import type { NewcomerBounds } from "../newcomers.ts";
-import { Shares } from "../shares.ts";
+} from "../limits/limits.ts";
+import type { NewcomerBounds } from "../limits/newcomers.ts";
+import { Shares } from "../limits/shares.ts";
+import { describeError, type Log } from "../observability/log.ts";
 import {
   type BytesContent,
   type EncodedAnswer,
@@ -41,12 +43,10 @@ import {
   type TextContent,
 } from "./answer.ts";
 import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
-import { networkOf, TrustedProxies } from "./client-address.ts";
 import { ConnectionOwners, type HttpConnection } from "./connection-owners.ts";
 import { endWith } from "./endings.ts";
 import { Exchange, SHORT_ANSWER } from "./exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
-import { hostOf, listenError } from "./listen-address.ts";
 import { HeldRequests, headOf, takeOneAtATime } from "./pipelining.ts";
 import { nextRequestId } from "./request-id.ts";
 import { limitSlowReader } from "./slow-reader.ts";

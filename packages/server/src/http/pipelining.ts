@@ -11,8 +11,8 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { PIPELINED_SIZE_MAX } from "../limits.ts";
-import type { MemoryBudget } from "../shares.ts";
+import { PIPELINED_SIZE_MAX } from "../limits/limits.ts";
+import type { MemoryBudget } from "../limits/shares.ts";
 
 /** Node's HTTP parser, as far as it is used here. */
 interface Reader {

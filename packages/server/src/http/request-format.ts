@@ -12,7 +12,7 @@ import {
   parseJsonIncremental,
   type Value,
 } from "@bigpeer/protocol";
-import { BODY_FIELDS_MAX } from "../limits.ts";
+import { BODY_FIELDS_MAX } from "../limits/limits.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Decodes a body in steps. Calls `charge` before it allocates memory. */

@@ -7,8 +7,8 @@
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
-import { PATH_SHOWN_MAX, STREAM_SIZE } from "../limits.ts";
-import { describeError, type Log } from "../log.ts";
+import { PATH_SHOWN_MAX, STREAM_SIZE } from "../limits/limits.ts";
+import { describeError, type Log } from "../observability/log.ts";
 import { type Answer, createAnswer, type EncodedAnswer } from "./answer.ts";
 import { encodeAnswer } from "./answer-encoding.ts";
 import { Cors, isPreflight } from "./cors.ts";

@@ -5,8 +5,8 @@
 
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { SEND_IDLE_MS_MAX, SEND_RATE_MIN } from "../limits.ts";
-import { MinimumRate } from "./minimum-rate.ts";
+import { SEND_IDLE_MS_MAX, SEND_RATE_MIN } from "../limits/limits.ts";
+import { MinimumRate } from "../limits/minimum-rate.ts";
 
 /** How often progress is checked. */
 export const SEND_LOOK_MS = 10_000;

@@ -6,7 +6,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext, type TlsOptions } from "node:tls";
 import { PeerError } from "@bigpeer/protocol";
-import type { TlsFiles } from "../config.ts";
+import type { TlsFiles } from "../config/config.ts";
 
 /**
  * Throws PeerError `config.invalid`, which names the file and what was expected in it. With a CA

@@ -3,7 +3,7 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import { BODY_MS_MAX, LINGER_MS_MAX } from "../limits.ts";
+import { BODY_MS_MAX, LINGER_MS_MAX } from "../limits/limits.ts";
 
 /** Discards the rest of a short body, within a time limit, so that the connection can be reused. */
 export function dropUnread(request: IncomingMessage): void {

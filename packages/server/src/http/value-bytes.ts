@@ -17,8 +17,8 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { ANSWER_SIZE_MAX } from "../limits.ts";
-import { LONG_WORK, type LoopShare } from "../loop-share.ts";
+import { ANSWER_SIZE_MAX } from "../limits/limits.ts";
+import { LONG_WORK, type LoopShare } from "../limits/loop-share.ts";
 import type { AnswerForm } from "./negotiation.ts";
 
 export interface WriteBounds {

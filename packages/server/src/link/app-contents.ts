@@ -12,7 +12,7 @@
 import type { FetchOutcome, Store } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
 import type { AttachmentFolder } from "../attachments/attachment-folder.ts";
-import { CONTENT_SEARCHES_MAX, CONTENT_WAIT_MS_MAX } from "../limits.ts";
+import { CONTENT_SEARCHES_MAX, CONTENT_WAIT_MS_MAX } from "../limits/limits.ts";
 
 export interface ContentsApp {
   readonly store: Store;

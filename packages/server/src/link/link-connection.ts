@@ -8,7 +8,7 @@
 import type { Channel, FetchOutcome, Link, LinkEvent, LinkStatus } from "@bigpeer/engine";
 import { type ByeCode, encodeMessage } from "@bigpeer/protocol";
 import type { AppUse } from "../apps/open-apps.ts";
-import { LINGER_MS_MAX } from "../limits.ts";
+import { LINGER_MS_MAX } from "../limits/limits.ts";
 import type { QueriesByCollection } from "../registry/replications.ts";
 import type { ChannelListener } from "../sync/channel-listener.ts";
 import type { WebSocketChannel } from "../sync/web-socket.ts";

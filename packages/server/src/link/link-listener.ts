@@ -7,8 +7,8 @@
  */
 
 import { PeerError } from "@bigpeer/protocol";
-import type { TlsFiles } from "../config.ts";
-import { networkOf } from "../http/client-address.ts";
+import { networkOf } from "../address/client-address.ts";
+import type { TlsFiles } from "../config/config.ts";
 import { type HttpServer, listenHttp, type UpgradeRequest } from "../http/http-server.ts";
 import { Refusal, unavailable, upgradeMessage } from "../http/refusal.ts";
 import { messageBody, pathOf, Router } from "../http/router.ts";
@@ -19,8 +19,8 @@ import {
   LINK_NEWCOMERS,
   LINK_PROOF_MS_MAX,
   LINKS_MAX,
-} from "../limits.ts";
-import type { Log } from "../log.ts";
+} from "../limits/limits.ts";
+import type { Log } from "../observability/log.ts";
 import { refuse } from "../sync/sync-endpoint.ts";
 import type { ChannelMaker } from "../sync/web-socket.ts";
 import { IncomingLink, type IncomingLinkHost, type ProvenLink } from "./incoming-link.ts";

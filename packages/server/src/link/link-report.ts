@@ -5,7 +5,7 @@
 
 import type { LinkFault, LinkStatus, SystemRow } from "@bigpeer/engine";
 import type { Value, ValueObject } from "@bigpeer/protocol";
-import { showTime } from "../management/time-text.ts";
+import { showTime } from "../validation/time-text.ts";
 
 /**
  * `waiting`: for the next attempt; `connecting`: until both sides have proved the secret;

@@ -8,20 +8,20 @@
 
 import { createHash } from "node:crypto";
 import { Link, type Platform, type SystemRow } from "@bigpeer/engine";
+import { isLoopbackHost } from "../address/loopback.ts";
 import type { OpenApp } from "../apps/open-app.ts";
 import type { AppUse } from "../apps/open-apps.ts";
-import type { Config } from "../config.ts";
-import { FailedCredentials } from "../failed-credentials.ts";
-import { isLoopbackHost } from "../http/loopback.ts";
+import { FailedCredentials } from "../auth/failed-credentials.ts";
+import type { Config } from "../config/config.ts";
 import { readTls } from "../http/tls.ts";
 import {
   LINK_GREETING_SIZE_MAX,
   LINK_HANDSHAKE_MS_MAX,
   LINK_UNREAD_SIZE_MAX,
   SYNC_CLOSE_MS_MAX,
-} from "../limits.ts";
-import { describeError, type Log, type LogLevel } from "../log.ts";
-import { linkLine } from "../log-events.ts";
+} from "../limits/limits.ts";
+import { describeError, type Log, type LogLevel } from "../observability/log.ts";
+import { linkLine } from "../observability/log-events.ts";
 import type { Registry, RegistryChange } from "../registry/registry.ts";
 import type { Replication } from "../registry/replications.ts";
 import type { DialOptions } from "../sync/dial.ts";

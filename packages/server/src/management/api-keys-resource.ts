@@ -7,10 +7,10 @@
 import { permissionsValue, readPermissions } from "@bigpeer/engine";
 import type { Value } from "@bigpeer/protocol";
 import type { ApiKey, ApiKeyContent } from "../registry/api-key.ts";
+import { readTime, showOptionalTime, showTime } from "../validation/time-text.ts";
 import type { ManagementCall, Resource } from "./management-endpoint.ts";
 import { pageBody } from "./page.ts";
 import { checkKeyChange, checkNewKey, checkRotation, type KeyContent } from "./schemas.ts";
-import { readTime, showOptionalTime, showTime } from "./time-text.ts";
 
 export const API_KEY_RESOURCES: readonly Resource[] = [
   {

@@ -3,7 +3,7 @@
  */
 
 import type { Value } from "@bigpeer/protocol";
-import { describeError } from "../log.ts";
+import { describeError } from "../observability/log.ts";
 import type { App } from "../registry/app.ts";
 import { readProviders, shownProviders } from "../registry/auth-provider.ts";
 import type { ManagementCall, Resource } from "./management-endpoint.ts";

@@ -5,9 +5,9 @@
 
 import type { Value } from "@bigpeer/protocol";
 import type { AuditEntry, AuditLog } from "../registry/audit-log.ts";
+import { showTime } from "../validation/time-text.ts";
 import type { ManagementCall, Resource } from "./management-endpoint.ts";
 import { PAGE_SIZE, pageMeta, readPageRequest } from "./page.ts";
-import { showTime } from "./time-text.ts";
 
 export const AUDIT_RESOURCES: readonly Resource[] = [
   {

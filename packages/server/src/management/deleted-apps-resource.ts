@@ -5,10 +5,10 @@
 
 import type { Value } from "@bigpeer/protocol";
 import type { DeletedApp } from "../registry/app.ts";
+import { showTime } from "../validation/time-text.ts";
 import { showApp } from "./apps-resource.ts";
 import type { ManagementCall, Resource } from "./management-endpoint.ts";
 import { pageBody } from "./page.ts";
-import { showTime } from "./time-text.ts";
 
 export const DELETED_APP_RESOURCES: readonly Resource[] = [
   { name: "manage_deleted_apps", path: "/deletedApp", methods: { GET: listDeletedApps } },

@@ -6,7 +6,7 @@
 import type { Platform } from "@bigpeer/engine";
 import { assert, PeerError, type Value } from "@bigpeer/protocol";
 import type { OpenApps } from "../apps/open-apps.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { type Answer, NO_HEADERS } from "../http/answer.ts";
 import { BodyDecoder } from "../http/body-decoder.ts";
 import type { HttpRequest } from "../http/http-request.ts";
@@ -14,14 +14,14 @@ import type { PathParameters } from "../http/path-table.ts";
 import { Refusal } from "../http/refusal.ts";
 import { decoderOf, isUtf8 } from "../http/request-format.ts";
 import type { Endpoint, Place } from "../http/router.ts";
-import { MANAGEMENT_BODY_SIZE_MAX, MANAGEMENT_VALUES_SIZE_MAX } from "../limits.ts";
+import { MANAGEMENT_BODY_SIZE_MAX, MANAGEMENT_VALUES_SIZE_MAX } from "../limits/limits.ts";
 import type { LinkReport } from "../link/link-report.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../observability/log.ts";
 import type { Author } from "../registry/audit-log.ts";
 import type { Registry } from "../registry/registry.ts";
 import { shown } from "../registry/registry-fault.ts";
 import type { Replication } from "../registry/replications.ts";
-import type { Check } from "../schema.ts";
+import type { Check } from "../validation/schema.ts";
 import type { ManagementGate } from "./management-gate.ts";
 import { Problem, problemBody, problemOf } from "./problem.ts";
 

@@ -9,10 +9,10 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Platform } from "@bigpeer/engine";
 import { encodeText } from "@bigpeer/protocol";
-import type { FailedCredentials } from "../failed-credentials.ts";
+import { isLoopbackAuthority } from "../address/loopback.ts";
+import type { FailedCredentials } from "../auth/failed-credentials.ts";
 import { bearerOf } from "../http/bearer.ts";
 import type { HttpRequest } from "../http/http-request.ts";
-import { isLoopbackAuthority } from "../http/loopback.ts";
 import { Refusal } from "../http/refusal.ts";
 import { Problem } from "./problem.ts";
 

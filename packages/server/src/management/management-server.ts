@@ -5,10 +5,10 @@
 
 import type { Platform } from "@bigpeer/engine";
 import { assert, PeerError } from "@bigpeer/protocol";
+import { TrustedProxies } from "../address/client-address.ts";
 import type { OpenApps } from "../apps/open-apps.ts";
-import { type Config, checkServable } from "../config.ts";
-import { FailedCredentials } from "../failed-credentials.ts";
-import { TrustedProxies } from "../http/client-address.ts";
+import { FailedCredentials } from "../auth/failed-credentials.ts";
+import { type Config, checkServable } from "../config/config.ts";
 import { type Health, healthEndpoints } from "../http/health.ts";
 import {
   type Answered,
@@ -17,8 +17,8 @@ import {
   type RefusedBound,
 } from "../http/http-server.ts";
 import { isDataPath, Router } from "../http/router.ts";
-import type { Log } from "../log.ts";
-import { requestLine } from "../log-events.ts";
+import type { Log } from "../observability/log.ts";
+import { requestLine } from "../observability/log-events.ts";
 import type { Registry } from "../registry/registry.ts";
 import { API_KEY_RESOURCES } from "./api-keys-resource.ts";
 import { APP_RESOURCES } from "./apps-resource.ts";

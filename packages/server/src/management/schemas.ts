@@ -8,9 +8,9 @@
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
-import { KEY_GRACE_SECONDS_MAX } from "../limits.ts";
+import { KEY_GRACE_SECONDS_MAX } from "../limits/limits.ts";
 import type { ReplicationChange } from "../registry/replications.ts";
-import { AnyValue, type Check, compileCheck, type TSchema, Type } from "../schema.ts";
+import { AnyValue, type Check, compileCheck, type TSchema, Type } from "../validation/schema.ts";
 
 /** Name in the body of a change. */
 export interface Named {

@@ -5,7 +5,7 @@
 
 import type { Value } from "@bigpeer/protocol";
 import type { AppSettings } from "../registry/app.ts";
-import type { Check } from "../schema.ts";
+import type { Check } from "../validation/schema.ts";
 import type { Handler, Resource } from "./management-endpoint.ts";
 import { checkSettings, checkSettingsChange, type SettingsChangeBody } from "./schemas.ts";
 

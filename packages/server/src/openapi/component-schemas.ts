@@ -12,7 +12,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import type { TSchema } from "../schema.ts";
+import type { TSchema } from "../validation/schema.ts";
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name. */
 const INNER_SCHEMA = new Set(["items"]);

@@ -4,7 +4,7 @@
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import { EXPLAIN_PATH, PEERS_PATH } from "../data-api/device-endpoints.ts";
-import { PEERS_PAGE_MAX } from "../limits.ts";
+import { PEERS_PAGE_MAX } from "../limits/limits.ts";
 import { schemaReference } from "./component-schemas.ts";
 import { failureResponses, responseOf, valueContent } from "./responses.ts";
 

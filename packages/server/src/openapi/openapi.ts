@@ -8,7 +8,7 @@ import { LOGIN_SCHEMAS } from "../auth/login-schemas.ts";
 import { type AnyOperation, OPERATIONS } from "../data-api/data-endpoints.ts";
 import { DEVICE_SCHEMAS } from "../data-api/device-schemas.ts";
 import { SCHEMAS } from "../data-api/schemas.ts";
-import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../limits.ts";
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../limits/limits.ts";
 import { ATTACHMENT_PATHS } from "./attachment-paths.ts";
 import { componentSchemas, schemaReference } from "./component-schemas.ts";
 import { DEVICE_PATHS } from "./device-paths.ts";

@@ -16,7 +16,7 @@ import {
   type UpdateOperation,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { API_KEYS_MAX, DESCRIPTION_LENGTH_MAX, KEY_GRACE_SECONDS_MAX } from "../limits.ts";
+import { API_KEYS_MAX, DESCRIPTION_LENGTH_MAX, KEY_GRACE_SECONDS_MAX } from "../limits/limits.ts";
 import {
   type ApiKey,
   type ApiKeyContent,

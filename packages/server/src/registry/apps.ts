@@ -14,9 +14,9 @@ import { join } from "node:path";
 import type { View } from "@bigpeer/engine";
 import { createStore, DATA_FILE, type StoreHost } from "@bigpeer/node";
 import { type ErrorCode, type Operation, PeerError } from "@bigpeer/protocol";
-import { appAttachmentsFolder, appFolder, appStoreFolder } from "../data-folder.ts";
-import { APPS_MAX, PROVIDERS_MAX } from "../limits.ts";
-import { describeError, type Log } from "../log.ts";
+import { appAttachmentsFolder, appFolder, appStoreFolder } from "../config/data-folder.ts";
+import { APPS_MAX, PROVIDERS_MAX } from "../limits/limits.ts";
+import { describeError, type Log } from "../observability/log.ts";
 import {
   type App,
   type AppName,

@@ -15,7 +15,7 @@ import {
   stringifyJson,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { AUDIT_ENTRIES_MAX } from "../limits.ts";
+import { AUDIT_ENTRIES_MAX } from "../limits/limits.ts";
 
 /** Actor of a change, with its request. */
 export interface Author {

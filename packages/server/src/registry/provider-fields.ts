@@ -12,7 +12,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { fieldMismatch, kindOf } from "../schema-fault.ts";
+import { fieldMismatch, kindOf } from "../validation/schema-fault.ts";
 
 export type JwtKeys =
   | { readonly secret: string }

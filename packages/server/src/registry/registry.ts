@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { FULL_PERMISSIONS, type Platform, type Transaction } from "@bigpeer/engine";
 import { createStore, DATA_FILE, type StoreFolder } from "@bigpeer/node";
 import { type Operation, PeerError } from "@bigpeer/protocol";
-import { appIdsInFolder, registryFolder } from "../data-folder.ts";
+import { appIdsInFolder, registryFolder } from "../config/data-folder.ts";
 import { nameOfUnnamed } from "./api-key.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { drawSessionKey } from "./app.ts";

@@ -19,7 +19,11 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { REPLICATION_ADDRESSES_MAX, REPLICATION_QUERIES_MAX, REPLICATIONS_MAX } from "../limits.ts";
+import {
+  REPLICATION_ADDRESSES_MAX,
+  REPLICATION_QUERIES_MAX,
+  REPLICATIONS_MAX,
+} from "../limits/limits.ts";
 import { checkAddress } from "./address.ts";
 import { checkApp, nameOfApp, targetOfApp } from "./apps.ts";
 import { type Author, changedFields } from "./audit-log.ts";

@@ -9,7 +9,7 @@ import {
   DEVICE_LOG_BYTES_OF_ONE,
   DEVICE_LOG_RATE,
   DEVICE_LOG_RATE_OF_ONE,
-} from "../limits.ts";
+} from "../limits/limits.ts";
 
 /** Bytes of the change log: the burst, and the refill in a second. */
 export interface LogShare {

@@ -14,7 +14,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { DEVICE_SUBSCRIPTIONS_SIZE_MAX } from "../limits.ts";
+import { DEVICE_SUBSCRIPTIONS_SIZE_MAX } from "../limits/limits.ts";
 import { DEVICE_RECORDS } from "./device-name.ts";
 
 /** Fields that are replaced as a whole; as maps they would merge field by field. */

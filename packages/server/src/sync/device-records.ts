@@ -31,7 +31,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { describeError, type Log } from "../log.ts";
+import { describeError, type Log } from "../observability/log.ts";
 import { DeviceAllowance, type DeviceAllowanceLimits } from "./device-allowance.ts";
 import { DEVICE_TYPES, loggedSize, recordedSubscriptions, updateOf } from "./device-content.ts";
 import { DeviceEvictionList } from "./device-eviction-list.ts";

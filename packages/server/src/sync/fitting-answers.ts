@@ -7,7 +7,7 @@
 
 import type { PeerAnswer, PeerReport } from "@bigpeer/engine";
 import { stringifyJson, type Value } from "@bigpeer/protocol";
-import { LONG_WORK } from "../loop-share.ts";
+import { LONG_WORK } from "../limits/loop-share.ts";
 
 /** The answer of a peer and its report: that of the selection, if it left before it was asked. */
 export type RemoteAnswer = PeerAnswer & { readonly report: PeerReport };

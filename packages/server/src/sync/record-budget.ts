@@ -4,7 +4,7 @@
  */
 
 import type { Transaction } from "@bigpeer/engine";
-import { DEVICE_RECORDS_MAX, DEVICE_RECORDS_OF_ONE_MAX } from "../limits.ts";
+import { DEVICE_RECORDS_MAX, DEVICE_RECORDS_OF_ONE_MAX } from "../limits/limits.ts";
 import type { DeviceEvictionList } from "./device-eviction-list.ts";
 import { DEVICE_RECORDS, type DeviceName, idOf, textOf } from "./device-name.ts";
 

@@ -30,10 +30,10 @@ import {
   REMOTE_PEERS_MAX,
   REMOTE_RUNS_MAX,
   REMOTE_RUNS_OF_APP_MAX,
-} from "../limits.ts";
-import type { Log } from "../log.ts";
-import { cutStatement, remoteRunLine } from "../log-events.ts";
-import { LONG_WORK } from "../loop-share.ts";
+} from "../limits/limits.ts";
+import { LONG_WORK } from "../limits/loop-share.ts";
+import type { Log } from "../observability/log.ts";
+import { cutStatement, remoteRunLine } from "../observability/log-events.ts";
 import { targetOfApp } from "../registry/apps.ts";
 import type { AuditAction, Author } from "../registry/audit-log.ts";
 import { reportsOf } from "./device-rows.ts";

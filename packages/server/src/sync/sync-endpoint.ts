@@ -11,9 +11,9 @@ import { PathTable } from "../http/path-table.ts";
 import { Refusal, unavailable, upgradeMessage } from "../http/refusal.ts";
 import { nextRequestId } from "../http/request-id.ts";
 import { type Endpoint, messageBody, pathOf } from "../http/router.ts";
-import { LINGER_MS_MAX } from "../limits.ts";
-import type { Log } from "../log.ts";
-import { peerLine } from "../log-events.ts";
+import { LINGER_MS_MAX } from "../limits/limits.ts";
+import type { Log } from "../observability/log.ts";
+import { peerLine } from "../observability/log-events.ts";
 import type { SyncServers } from "./sync-servers.ts";
 
 export interface SyncEndpointOptions {

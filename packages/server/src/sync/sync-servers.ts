@@ -25,13 +25,13 @@ import {
   SYNC_HELLO_MS_MAX,
   SYNC_NEWCOMERS,
   SYNC_UNREAD_SIZE_MAX,
-} from "../limits.ts";
-import { describeError, type Log } from "../log.ts";
-import { peerLine } from "../log-events.ts";
-import type { WatchedStats } from "../metrics.ts";
-import { Newcomers } from "../newcomers.ts";
+} from "../limits/limits.ts";
+import { Newcomers } from "../limits/newcomers.ts";
+import { Shares } from "../limits/shares.ts";
+import { describeError, type Log } from "../observability/log.ts";
+import { peerLine } from "../observability/log-events.ts";
+import type { WatchedStats } from "../observability/metrics.ts";
 import type { RegistryChange } from "../registry/registry.ts";
-import { Shares } from "../shares.ts";
 import { DeviceRecords, deviceRecord } from "./device-records.ts";
 import type { ExplainSteps } from "./device-rows.ts";
 import { type ConnectionHost, SyncConnection } from "./sync-connection.ts";

@@ -14,10 +14,10 @@ import type { Socket } from "node:net";
 import type { Channel } from "@bigpeer/engine";
 import { assert, SYNC_MESSAGE_BYTES_MAX } from "@bigpeer/protocol";
 import { WebSocket, WebSocketServer } from "ws";
+import { networkOf } from "../address/client-address.ts";
 import { ByteBudget } from "../http/byte-budget.ts";
-import { networkOf } from "../http/client-address.ts";
 import type { UpgradeRequest } from "../http/http-server.ts";
-import { INTAKE, type Intake, type LateReader } from "../intake.ts";
+import { INTAKE, type Intake, type LateReader } from "../limits/intake.ts";
 import {
   AFTER_END_SIZE_MAX,
   GREETINGS_SIZE_MAX,
@@ -26,7 +26,7 @@ import {
   MESSAGE_FRAGMENTS_MAX,
   SYNC_HELLO_SIZE_MAX,
   SYNC_UNSENT_SIZE_MAX,
-} from "../limits.ts";
+} from "../limits/limits.ts";
 import type { ChannelListener } from "./channel-listener.ts";
 import type { DialHandlers, DialOptions } from "./dial.ts";
 import { FrameMaker } from "./frame-maker.ts";

@@ -8,7 +8,7 @@ import { assert } from "@bigpeer/protocol";
 import { describe, expect, test, vi } from "vitest";
 import type { OpenApp } from "../../src/apps/open-app.ts";
 import type { AppUse, OpenApps } from "../../src/apps/open-apps.ts";
-import { appStoreFolder } from "../../src/data-folder.ts";
+import { appStoreFolder } from "../../src/config/data-folder.ts";
 import { type AppFolders, idOfApp, makeAppFolders } from "../support/app-folders.ts";
 import { hasOpenFiles, openFilesIn } from "../support/open-files.ts";
 

@@ -13,8 +13,8 @@ import {
 } from "../../src/attachments/attachment-collector.ts";
 import { attachmentPath } from "../../src/attachments/attachment-files.ts";
 import { AttachmentFolder } from "../../src/attachments/attachment-folder.ts";
-import type { Config } from "../../src/config.ts";
-import { appAttachmentsFolder } from "../../src/data-folder.ts";
+import type { Config } from "../../src/config/config.ts";
+import { appAttachmentsFolder } from "../../src/config/data-folder.ts";
 import { startServer } from "../../src/server.ts";
 import { download, idOf, uploaded } from "../support/attachment-client.ts";
 import { DataApi } from "../support/data-api.ts";

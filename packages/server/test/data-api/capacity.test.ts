@@ -4,7 +4,7 @@
 
 import { expect, test } from "vitest";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
-import { ANSWER_SIZE_MAX, BODIES_SIZE_MAX, BODY_SIZE_MAX } from "../../src/limits.ts";
+import { ANSWER_SIZE_MAX, BODIES_SIZE_MAX, BODY_SIZE_MAX } from "../../src/limits/limits.ts";
 import { openDataApi } from "../support/data-api.ts";
 import { readExposition } from "../support/exposition.ts";
 import { RawConnection } from "../support/raw-connection.ts";

@@ -25,7 +25,7 @@ import {
   BODY_SIZE_MAX,
   CALLS_MAX,
   CALLS_PER_CREDENTIAL_MAX,
-} from "../../src/limits.ts";
+} from "../../src/limits/limits.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { type HandMadeRequest, handMadeRequest } from "../support/hand-made-request.ts";
 

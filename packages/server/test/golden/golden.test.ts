@@ -10,10 +10,10 @@ import { recordIncarnation } from "../../../node/src/incarnation.ts";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
-import { appStoreFolder, registryFolder } from "../../src/data-folder.ts";
+import { appStoreFolder, registryFolder } from "../../src/config/data-folder.ts";
+import { verifyDataFolder } from "../../src/maintenance/verify-command.ts";
 import { type AppName, readAppNames } from "../../src/registry/app.ts";
 import { Registry } from "../../src/registry/registry.ts";
-import { verifyDataFolder } from "../../src/verify-command.ts";
 import { GOLDEN_DOCUMENTS, GOLDEN_MS, GOLDEN_ORPHAN, makeGolden, OTHER_SITE } from "./make.ts";
 
 /** Every format that there was. */

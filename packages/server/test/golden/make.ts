@@ -28,7 +28,7 @@ import {
   type TestPlatform,
   testPlatform,
 } from "../../../engine/test/support/test-platform.ts";
-import { appStoreFolder, markDataFolder, prepareDataFolder } from "../../src/data-folder.ts";
+import { appStoreFolder, markDataFolder, prepareDataFolder } from "../../src/config/data-folder.ts";
 import type { RegistryHost } from "../../src/registry/apps.ts";
 import { Registry } from "../../src/registry/registry.ts";
 

@@ -9,8 +9,11 @@ import { countTurns } from "../../../protocol/test/support/step-count.ts";
 import { BodyDecoder, type DecodedBody } from "../../src/http/body-decoder.ts";
 import { DecodeQueue } from "../../src/http/decode-queue.ts";
 import { type Decode, decoderOf } from "../../src/http/request-format.ts";
-import { BODY_VALUES_PER_CREDENTIAL_SIZE_MAX, BODY_VALUES_SIZE_MAX } from "../../src/limits.ts";
-import { LoopShare } from "../../src/loop-share.ts";
+import {
+  BODY_VALUES_PER_CREDENTIAL_SIZE_MAX,
+  BODY_VALUES_SIZE_MAX,
+} from "../../src/limits/limits.ts";
+import { LoopShare } from "../../src/limits/loop-share.ts";
 
 const JSON_BODY = decoderOf({ "content-type": "application/json" });
 const CBOR_BODY = decoderOf({ "content-type": "application/cbor" });

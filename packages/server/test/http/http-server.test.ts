@@ -14,7 +14,7 @@ import {
   BODY_MS_MAX,
   BODY_SIZE_MAX,
   LINGER_MS_MAX,
-} from "../../src/limits.ts";
+} from "../../src/limits/limits.ts";
 import {
   connectTo,
   createGate,

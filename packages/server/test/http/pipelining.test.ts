@@ -4,8 +4,8 @@ import { Readable } from "node:stream";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { isFullSize, sized } from "../../../protocol/test/support/test-size.ts";
 import { contentAnswer } from "../../src/http/answer.ts";
-import { Intake } from "../../src/intake.ts";
-import { CLOSE_MS_MAX, HTTP_UNREAD_PER_OWNER_SIZE_MAX } from "../../src/limits.ts";
+import { Intake } from "../../src/limits/intake.ts";
+import { CLOSE_MS_MAX, HTTP_UNREAD_PER_OWNER_SIZE_MAX } from "../../src/limits/limits.ts";
 import { connectTo, HEAD, listen, listenWith, readAll } from "../support/http-listener.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -9,8 +9,8 @@ import { createAnswer } from "../../src/http/answer.ts";
 import { Cors } from "../../src/http/cors.ts";
 import { Refusal } from "../../src/http/refusal.ts";
 import { type Endpoint, messageBody, Router } from "../../src/http/router.ts";
-import { ANSWER_SIZE_MAX } from "../../src/limits.ts";
-import type { Log } from "../../src/log.ts";
+import { ANSWER_SIZE_MAX } from "../../src/limits/limits.ts";
+import type { Log } from "../../src/observability/log.ts";
 import { handMadeRequest } from "../support/hand-made-request.ts";
 import { bytesOf, jsonOf } from "../support/sent-content.ts";
 

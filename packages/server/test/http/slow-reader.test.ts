@@ -4,9 +4,9 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { MinimumRate } from "../../src/http/minimum-rate.ts";
 import { limitSlowReader, SEND_LOOK_MS } from "../../src/http/slow-reader.ts";
-import { SEND_RATE_MIN } from "../../src/limits.ts";
+import { SEND_RATE_MIN } from "../../src/limits/limits.ts";
+import { MinimumRate } from "../../src/limits/minimum-rate.ts";
 
 test("[H47] the rate is kept when enough passes in each window, however it is spread", () => {
   const rate = new MinimumRate({ windowMs: 100, bytes: 1_000 });

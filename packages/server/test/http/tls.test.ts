@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
-import type { TlsFiles } from "../../src/config.ts";
+import type { TlsFiles } from "../../src/config/config.ts";
 import { readTls } from "../../src/http/tls.ts";
 import { connectTo, HEAD, listen, readAll, refuseAll } from "../support/http-listener.ts";
 

@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "../../../protocol/test/support/test-size.ts";
 import { writeValue } from "../../src/http/value-bytes.ts";
-import { LoopShare } from "../../src/loop-share.ts";
+import { LoopShare } from "../../src/limits/loop-share.ts";
 
 const scalars: fc.Arbitrary<Value> = fc.oneof(
   fc.constantFrom(null, true, -0, Number.NaN, 2n ** 63n, -(2n ** 63n), '\u{1f600} " \\ \n'),

@@ -7,7 +7,7 @@ import { createStore } from "@bigpeer/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
-import { CONTENT_SEARCHES_MAX } from "../../src/limits.ts";
+import { CONTENT_SEARCHES_MAX } from "../../src/limits/limits.ts";
 import { AppContents, type ContentLink } from "../../src/link/app-contents.ts";
 
 /** A link that answers as it is told. */

@@ -10,7 +10,7 @@ import { connect } from "node:tls";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
-import type { TlsFiles } from "../../src/config.ts";
+import type { TlsFiles } from "../../src/config/config.ts";
 import { LinkedServer } from "../support/linked-server.ts";
 
 const SUPPORT = join(import.meta.dirname, "../support");

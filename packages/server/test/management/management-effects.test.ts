@@ -11,7 +11,7 @@ import { parseJson, type Value } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import { type RunningServer, startServer } from "../../src/server.ts";
 import { BIG_PEER, sendTo } from "../support/management-api.ts";
 import { testConfig } from "../support/test-config.ts";

@@ -4,7 +4,7 @@
 
 import { nodePlatform } from "@bigpeer/node";
 import { expect, test } from "vitest";
-import { FailedCredentials } from "../../src/failed-credentials.ts";
+import { FailedCredentials } from "../../src/auth/failed-credentials.ts";
 import { Refusal } from "../../src/http/refusal.ts";
 import { ManagementGate } from "../../src/management/management-gate.ts";
 import { Problem } from "../../src/management/problem.ts";

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { nodePlatform } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import {
   managementElsewhere,
   RESOURCES,

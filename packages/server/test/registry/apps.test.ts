@@ -8,7 +8,7 @@ import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { createStore, openStore } from "@bigpeer/node";
 import { expect, test } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
-import { appAttachmentsFolder, appFolder, appStoreFolder } from "../../src/data-folder.ts";
+import { appAttachmentsFolder, appFolder, appStoreFolder } from "../../src/config/data-folder.ts";
 import type { AuthProvider, AuthProviders } from "../../src/registry/auth-provider.ts";
 import type { Registry } from "../../src/registry/registry.ts";
 import { openRegistry } from "../support/open-registry.ts";

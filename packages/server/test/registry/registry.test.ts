@@ -13,7 +13,7 @@ import { expect, test } from "vitest";
 import { type TestPlatform, testPlatform } from "../../../engine/test/support/test-platform.ts";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
-import { registryFolder } from "../../src/data-folder.ts";
+import { registryFolder } from "../../src/config/data-folder.ts";
 import { appOf } from "../../src/registry/app.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { openRegistry } from "../support/open-registry.ts";

@@ -10,7 +10,7 @@ import { type TestHost, testHost } from "../../../node/test/support/store-host.t
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import type { AppHost } from "../../src/apps/open-app.ts";
 import { OpenApps, type OpenAppsOptions } from "../../src/apps/open-apps.ts";
-import { appStoreFolder } from "../../src/data-folder.ts";
+import { appStoreFolder } from "../../src/config/data-folder.ts";
 import { type App, DEFAULT_APP_SETTINGS } from "../../src/registry/app.ts";
 import type { RegistryHost } from "../../src/registry/apps.ts";
 

@@ -8,8 +8,8 @@ import { decodeCbor, encodeCbor, parseJson, type Value } from "@bigpeer/protocol
 import { afterAll } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { folderOfFile } from "../../../node/test/support/temporary-folder.ts";
-import type { Config } from "../../src/config.ts";
-import type { QuickstartContent } from "../../src/quickstart.ts";
+import type { Config } from "../../src/config/config.ts";
+import type { QuickstartContent } from "../../src/registry/quickstart.ts";
 import { type RunningServer, startServer } from "../../src/server.ts";
 import { expectValidAnswer } from "./answer-schema.ts";
 import { testConfig } from "./test-config.ts";

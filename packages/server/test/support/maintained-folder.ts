@@ -11,8 +11,8 @@ import { type TestHost, testHost } from "../../../node/test/support/store-host.t
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import type { AppHost, OpenApp } from "../../src/apps/open-app.ts";
 import { OpenApps } from "../../src/apps/open-apps.ts";
-import { appStoreFolder } from "../../src/data-folder.ts";
-import { Maintenance, type MaintenanceHost } from "../../src/maintenance.ts";
+import { appStoreFolder } from "../../src/config/data-folder.ts";
+import { Maintenance, type MaintenanceHost } from "../../src/maintenance/maintenance.ts";
 import { SERVER } from "../../src/registry/audit-log.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { appHostOf } from "./app-folders.ts";

@@ -8,7 +8,7 @@
 
 import { stringifyJson } from "@bigpeer/protocol";
 import type { Random } from "../../../engine/test/support/random.ts";
-import { BODY_SIZE_MAX } from "../../src/limits.ts";
+import { BODY_SIZE_MAX } from "../../src/limits/limits.ts";
 import { validBody } from "./malformed-body.ts";
 import { goodHeaders, headOf, type Sending, type Target } from "./malformed-head.ts";
 import { contentLength, type RequestParts, requestBytes } from "./raw-connection.ts";

@@ -9,7 +9,7 @@ import { afterAll, expect } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { folderOfFile } from "../../../node/test/support/temporary-folder.ts";
 import { OpenApps } from "../../src/apps/open-apps.ts";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import { type ManagementServer, startManagement } from "../../src/management/management-server.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { testConfig } from "./test-config.ts";

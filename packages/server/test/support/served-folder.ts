@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { decodeCbor, parseJson, stringifyJson, type Value } from "@bigpeer/protocol";
 import { expect } from "vitest";
 import type { Script } from "../../../node/test/support/script.ts";
-import type { QuickstartContent } from "../../src/quickstart.ts";
+import type { QuickstartContent } from "../../src/registry/quickstart.ts";
 import { BigpeerProcess, type Outcome } from "./bigpeer-process.ts";
 import { type Exposition, readExposition } from "./exposition.ts";
 import { type RawAnswer, RawConnection, requestBytes } from "./raw-connection.ts";

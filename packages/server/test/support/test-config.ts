@@ -4,7 +4,7 @@
  */
 
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
-import { type Config, readConfig } from "../../src/config.ts";
+import { type Config, readConfig } from "../../src/config/config.ts";
 
 export function testConfig(changes: Partial<Config> = {}): Config {
   const defaults = readConfig(new Map([["--port", "0"]]), { BIGPEER_MANAGEMENT_PORT: "off" });

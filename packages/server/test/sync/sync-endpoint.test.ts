@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { SYNC_MESSAGE_BYTES_MAX, SYNC_VERSION } from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
-import { SYNC_NEWCOMERS } from "../../src/limits.ts";
+import { SYNC_NEWCOMERS } from "../../src/limits/limits.ts";
 import { RawConnection, requestBytes } from "../support/raw-connection.ts";
 import { DialRefused, helloOf, SyncClient } from "../support/sync-client.ts";
 import { serveSync } from "../support/sync-server.ts";

@@ -8,7 +8,7 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
-import { AFTER_END_SIZE_MAX, HELLO_PIECES_MAX } from "../../src/limits.ts";
+import { AFTER_END_SIZE_MAX, HELLO_PIECES_MAX } from "../../src/limits/limits.ts";
 import { ChannelMaker, PIECE_COST, type WebSocketChannel } from "../../src/sync/web-socket.ts";
 
 interface Pair {

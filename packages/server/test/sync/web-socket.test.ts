@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
-import { Intake } from "../../src/intake.ts";
+import { Intake } from "../../src/limits/intake.ts";
 import type { ChannelListener } from "../../src/sync/channel-listener.ts";
 import { ChannelMaker, type WebSocketChannel } from "../../src/sync/web-socket.ts";
 import { RawSocket } from "../support/sync-client.ts";

@@ -1,0 +1,448 @@
+/**
+ * Configuration: finds and checks the values of settings (settings.ts).
+ *
+ * A value comes from a flag, else from an environment variable, else from the file of `--config`,
+ * else from the default. All values are checked, also those of the file that a flag or variable
+ * overrides. Errors name the flag, variable or key that gave the value.
+ */
+
+import { resolve } from "node:path";
+import { assert, nearest, PeerError } from "@bigpeer/protocol";
+import { type AddressRange, readAddressRange } from "../address/client-address.ts";
+import { isLoopbackHost } from "../address/loopback.ts";
+import { STATEMENT_TIMEOUT_MS_MAX } from "../limits/limits.ts";
+import type { LogLevel } from "../observability/log.ts";
+import { isName } from "../registry/name.ts";
+import { type ConfigFile, readConfigFile } from "./config-file.ts";
+import { SETTINGS, type Setting, type SettingName } from "./settings.ts";
+
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** CA bundle that verifies certificates of others; without it they need none. */
+  readonly caFile?: string;
+}
+
+/** Web origins that may call: all, those of this machine, or these. */
+export type CorsOrigins = "*" | "loopback" | readonly string[];
+
+export type LogFormat = "auto" | "json" | "text";
+
+export interface Config {
+  /** Absolute path. */
+  readonly dataDir: string;
+  /** Namespace and name of this Big Peer in paths of the management API. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+  readonly host: string;
+  /** Files for HTTPS; undefined for HTTP. */
+  readonly tls: TlsFiles | undefined;
+  /** Without a trailing slash; undefined to derive it from each request. */
+  readonly publicUrl: string | undefined;
+  readonly corsOrigins: CorsOrigins;
+  /** Proxies whose `X-Forwarded-For` gives the address of a client. */
+  readonly trustedProxies: readonly AddressRange[];
+  /** Undefined without a management API. */
+  readonly managementPort: number | undefined;
+  readonly managementHost: string;
+  /** Undefined when the management API needs no token. */
+  readonly adminToken: string | undefined;
+  /** Undefined when no other Big Peer may connect. */
+  readonly replicationPort: number | undefined;
+  readonly replicationHost: string;
+  /** For apps that have none of their own. */
+  readonly replicationSecret: string | undefined;
+  /** Files for encrypted links. */
+  readonly replicationTls: TlsFiles | undefined;
+  readonly appIdleMs: number;
+  readonly appGraceMs: number;
+  readonly statementTimeoutMs: number;
+  readonly transactionWaitMs: number;
+  readonly webhookTimeoutMs: number;
+  /** Time limit of a remote statement on each peer. */
+  readonly remoteTimeoutMs: number;
+  readonly attachmentSizeMax: number;
+  readonly attachmentGraceMs: number;
+  readonly syncConnectionsMax: number;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  readonly isClockAccepted: boolean;
+}
+
+export type Environment = { readonly [name: string]: string | undefined };
+
+/**
+ * Throws PeerError `config.invalid`, which names the flag, variable or key and what was expected.
+ * `warn` is called with a sentence for each valid but questionable value.
+ */
+export function readConfig(
+  flags: ReadonlyMap<string, string>,
+  env: Environment,
+  warn: (sentence: string) => void = () => {},
+): Config {
+  const file = findFile(flags, env);
+  for (const sentence of findUnknownVariables(env)) warn(sentence);
+  if (file?.warning !== undefined) warn(file.warning);
+  if (file !== undefined) checkFile(file);
+  const given = (name: SettingName): Given => findGiven(name, flags, env, file);
+  return {
+    dataDir: CHECKS["data-dir"](given("data-dir")),
+    namespace: CHECKS.namespace(given("namespace")),
+    name: CHECKS.name(given("name")),
+    port: CHECKS.port(given("port")),
+    host: CHECKS.host(given("host")),
+    tls: checkTls(given("tls-cert"), given("tls-key"), "tls"),
+    publicUrl: CHECKS["public-url"](given("public-url")),
+    corsOrigins: CHECKS["cors-origins"](given("cors-origins")),
+    trustedProxies: CHECKS["trusted-proxies"](given("trusted-proxies")),
+    managementPort: nextPort(given("management-port"), given("port"), 1),
+    managementHost: CHECKS["management-host"](given("management-host")),
+    adminToken: CHECKS["admin-token"](given("admin-token")),
+    replicationPort: nextPort(given("replication-port"), given("port"), 2),
+    replicationHost: CHECKS["replication-host"](given("replication-host")),
+    replicationSecret: CHECKS["replication-secret"](given("replication-secret")),
+    replicationTls: checkLinkTls(
+      given("replication-tls-cert"),
+      given("replication-tls-key"),
+      given("replication-tls-ca"),
+    ),
+    appIdleMs: CHECKS["app-idle"](given("app-idle")) * 1000,
+    appGraceMs: CHECKS["app-grace"](given("app-grace")) * 1000,
+    statementTimeoutMs: CHECKS["statement-timeout"](given("statement-timeout")),
+    transactionWaitMs: CHECKS["transaction-wait"](given("transaction-wait")),
+    webhookTimeoutMs: CHECKS["webhook-timeout"](given("webhook-timeout")),
+    remoteTimeoutMs: CHECKS["remote-timeout"](given("remote-timeout")),
+    attachmentSizeMax: CHECKS["attachment-size-max"](given("attachment-size-max")),
+    attachmentGraceMs: CHECKS["attachment-grace"](given("attachment-grace")) * 1000,
+    syncConnectionsMax: CHECKS["sync-connections"](given("sync-connections")),
+    logLevel: CHECKS["log-level"](given("log-level")),
+    logFormat: CHECKS["log-format"](given("log-format")),
+    isClockAccepted: CHECKS["accept-clock"](given("accept-clock")),
+  };
+}
+
+/**
+ * Checks what only a server needs, beyond valid values; a backup, for example, does not need the
+ * admin token. Throws PeerError `config.invalid`.
+ */
+export function checkServable(config: Config): void {
+  checkPorts(config);
+  const { managementPort, managementHost, adminToken } = config;
+  const isOpen = managementPort !== undefined && adminToken === undefined;
+  if (!isOpen || isLoopbackHost(managementHost)) return;
+  throw new PeerError(
+    "config.invalid",
+    `anyone who reaches ${managementHost} could use the management API: set ` +
+      "BIGPEER_ADMIN_TOKEN, or admin-token in the file of --config; or keep it on this machine " +
+      "with --management-host 127.0.0.1, or turn it off with --management-port off",
+  );
+}
+
+interface Listener {
+  readonly what: string;
+  readonly flag: string;
+  readonly host: string;
+  /** Undefined when it is off. */
+  readonly port: number | undefined;
+}
+
+/** Without a secret for all apps, it is unknown whether the replication port will be opened. */
+function checkPorts(config: Config): void {
+  const { port, host, managementPort, managementHost, replicationPort, replicationHost } = config;
+  const data = { what: "the data API", flag: "--port", host, port };
+  const management = {
+    what: "the management API",
+    flag: "--management-port",
+    host: managementHost,
+    port: managementPort,
+  };
+  const links = {
+    what: "links",
+    flag: "--replication-port",
+    host: replicationHost,
+    port: config.replicationSecret === undefined ? undefined : replicationPort,
+  };
+  checkApart(data, management);
+  checkApart(data, links);
+  checkApart(management, links);
+}
+
+/** Refuses the same port for two listeners, unless their addresses are disjoint. */
+function checkApart(one: Listener, other: Listener): void {
+  if (one.port === undefined || one.port === 0 || one.port !== other.port) return;
+  if (!meets(one.host, other.host) && !meets(other.host, one.host)) return;
+  const message = `${one.what} and ${other.what} have the same port, ${one.port}`;
+  const remedy = `choose another one with ${one.flag} or ${other.flag}`;
+  throw new PeerError("config.invalid", `${message}; ${remedy}`);
+}
+
+/** Whether a listener on `one` covers the address `other`. Host names are not resolved. */
+function meets(one: string, other: string): boolean {
+  const isAll = one === "::" || (one === "0.0.0.0" && !other.includes(":"));
+  return isAll || one.toLowerCase() === other.toLowerCase();
+}
+
+/** Warnings about variables that have our prefix but are unknown. */
+function findUnknownVariables(env: Environment): string[] {
+  const known = SETTINGS.map((setting) => setting.env);
+  const names = Object.keys(env).filter((name) => /^bigpeer_/i.test(name));
+  return names
+    .filter((name) => !known.includes(name))
+    .map((name) => `the variable ${name} is not known and has no effect${suggest(name, known)}`);
+}
+
+/** `; did you mean …?` when one of `known` is similar, otherwise empty. */
+export function suggest(name: string, known: readonly string[]): string {
+  const near = nearest(name, known);
+  return near === undefined ? "" : `; did you mean ${near}?`;
+}
+
+interface Given {
+  readonly text: string;
+  /** Flag, variable or key that gave the text. */
+  readonly source: string;
+  /** Whether the text is the default. */
+  readonly isDefault?: true;
+  /** Whether it came from the file, where a value under a wrong name may be a secret. */
+  readonly isHidden?: true;
+}
+
+function findFile(flags: ReadonlyMap<string, string>, env: Environment): ConfigFile | undefined {
+  const given = findNamed(settingOf("config"), flags, env);
+  if (given === undefined) return undefined;
+  return readConfigFile(checkText(given, "a file"), given.source);
+}
+
+function findGiven(
+  name: SettingName,
+  flags: ReadonlyMap<string, string>,
+  env: Environment,
+  file: ConfigFile | undefined,
+): Given {
+  const setting = settingOf(name);
+  const named = findNamed(setting, flags, env);
+  if (named !== undefined) return named;
+  const text = file?.texts.get(name);
+  if (file !== undefined && text !== undefined) return givenInFile(file, name, text);
+  return { text: setting.default, source: setting.flag ?? setting.env, isDefault: true };
+}
+
+function givenInFile({ path }: ConfigFile, name: SettingName, text: string): Given {
+  return { text, source: `${path}: ${name}`, isHidden: true };
+}
+
+/** Checks all of the file: a value that is overridden today may be used tomorrow. */
+function checkFile(file: ConfigFile): void {
+  for (const [name, text] of file.texts) CHECKS[name](givenInFile(file, name, text));
+}
+
+/** Value by flag or variable. */
+function findNamed(
+  { flag, env: variable }: Setting,
+  flags: ReadonlyMap<string, string>,
+  env: Environment,
+): Given | undefined {
+  const ofFlag = flag === undefined ? undefined : flags.get(flag);
+  if (flag !== undefined && ofFlag !== undefined) return { text: ofFlag, source: flag };
+  const text = env[variable];
+  // Compose files and shells set a variable to nothing to unset it.
+  return text === undefined || text === "" ? undefined : { text, source: variable };
+}
+
+function settingOf(name: SettingName): Setting {
+  const setting = SETTINGS.find((candidate) => candidate.name === name);
+  assert(setting !== undefined, "a setting of the table");
+  return setting;
+}
+
+function checkText(given: Given, expected: string): string {
+  if (given.text.trim() === "") throw invalid(given, expected);
+  return given.text;
+}
+
+function checkPort(given: Given): number {
+  if (!isPort(given.text)) throw invalid(given, "a port from 0 to 65535");
+  return Number(given.text);
+}
+
+function checkPortOrOff(given: Given): number | undefined {
+  if (given.text === "off") return undefined;
+  if (!isPort(given.text)) throw invalid(given, 'a port from 0 to 65535 or "off"');
+  return Number(given.text);
+}
+
+/**
+ * Port beside that of the data API. If only that one is set, the others follow it, so that a second
+ * server on a machine needs one setting: the next ports, or free ones for port 0.
+ */
+function nextPort(own: Given, data: Given, distance: number): number | undefined {
+  if (own.isDefault !== true || data.isDefault === true) return checkPortOrOff(own);
+  const port = checkPort(data);
+  if (port === DEFAULT_PORT) return checkPortOrOff(own);
+  if (port === 0) return 0;
+  if (isPort(String(port + distance))) return port + distance;
+  throw invalid(data, `a port up to ${PORT_MAX - distance}, or ${own.source} beside it`);
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) <= PORT_MAX;
+}
+
+const PORT_MAX = 65_535;
+const DEFAULT_PORT = Number(settingOf("port").default);
+
+/** It is part of paths of the management API, like names of apps. */
+function checkLabel(given: Given): string {
+  if (isName(given.text)) return given.text;
+  throw invalid(given, "1 to 63 of a-z, 0-9 and - (not first or last)");
+}
+
+/** It is sent in a header: no spaces and only ASCII. */
+const TOKEN = /^[!-~]{16,1024}$/;
+
+/** Errors do not show the token. */
+function checkToken({ text, source, isDefault }: Given): string | undefined {
+  if (isDefault === true) return undefined;
+  if (TOKEN.test(text)) return text;
+  const expected = "16 to 1024 ASCII characters without spaces";
+  throw new PeerError("config.invalid", `${source}: expected ${expected}; the value is not shown`);
+}
+
+interface NumberRange {
+  readonly unit: string;
+  readonly min: number;
+  readonly max: number;
+}
+
+const STATEMENT_TIMEOUT: NumberRange = {
+  unit: "milliseconds",
+  min: 1,
+  max: STATEMENT_TIMEOUT_MS_MAX,
+};
+const TRANSACTION_WAIT: NumberRange = { unit: "milliseconds", min: 0, max: 30_000 };
+const WEBHOOK_TIMEOUT: NumberRange = { unit: "milliseconds", min: 1, max: 60_000 };
+const REMOTE_TIMEOUT: NumberRange = { unit: "milliseconds", min: 1, max: 60_000 };
+const APP_IDLE: NumberRange = { unit: "seconds", min: 1, max: 366 * 86_400 };
+const APP_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
+const ATTACHMENT_SIZE: NumberRange = { unit: "bytes", min: 1, max: 1024 ** 4 };
+const ATTACHMENT_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
+const SYNC_CONNECTIONS: NumberRange = { unit: "connections", min: 0, max: 1_000_000 };
+
+const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+const LOG_FORMATS = ["auto", "json", "text"] as const;
+
+/** Check and conversion of each setting. */
+const CHECKS = {
+  config: (given: Given) => checkText(given, "a file"),
+  "data-dir": (given: Given) => resolve(checkText(given, "a folder")),
+  namespace: checkLabel,
+  name: checkLabel,
+  port: checkPort,
+  host: (given: Given) => checkText(given, "an address"),
+  "tls-cert": ({ text }: Given) => text,
+  "tls-key": ({ text }: Given) => text,
+  "public-url": checkPublicUrl,
+  "cors-origins": checkOrigins,
+  "trusted-proxies": checkProxies,
+  "management-port": checkPortOrOff,
+  "management-host": (given: Given) => checkText(given, "an address"),
+  "admin-token": checkToken,
+  "replication-port": checkPortOrOff,
+  "replication-host": (given: Given) => checkText(given, "an address"),
+  "replication-secret": checkToken,
+  "replication-tls-cert": ({ text }: Given) => text,
+  "replication-tls-key": ({ text }: Given) => text,
+  "replication-tls-ca": ({ text }: Given) => text,
+  "app-idle": (given: Given) => checkNumber(given, APP_IDLE),
+  "app-grace": (given: Given) => checkNumber(given, APP_GRACE),
+  "statement-timeout": (given: Given) => checkNumber(given, STATEMENT_TIMEOUT),
+  "transaction-wait": (given: Given) => checkNumber(given, TRANSACTION_WAIT),
+  "webhook-timeout": (given: Given) => checkNumber(given, WEBHOOK_TIMEOUT),
+  "remote-timeout": (given: Given) => checkNumber(given, REMOTE_TIMEOUT),
+  "attachment-size-max": (given: Given) => checkNumber(given, ATTACHMENT_SIZE),
+  "attachment-grace": (given: Given) => checkNumber(given, ATTACHMENT_GRACE),
+  "sync-connections": (given: Given) => checkNumber(given, SYNC_CONNECTIONS),
+  "log-level": (given: Given) => checkChoice(given, LOG_LEVELS),
+  "log-format": (given: Given) => checkChoice(given, LOG_FORMATS),
+  "accept-clock": checkSwitch,
+} satisfies { readonly [name in SettingName]: (given: Given) => unknown };
+
+function checkNumber(given: Given, { unit, min, max }: NumberRange): number {
+  const number = Number(given.text);
+  if (!/^\d{1,15}$/.test(given.text) || number < min || number > max) {
+    throw invalid(given, `${unit} from ${min} to ${max}`);
+  }
+  return number;
+}
+
+function checkChoice<T extends string>(given: Given, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice === given.text.toLowerCase());
+  if (found === undefined) throw invalid(given, `one of ${choices.join(", ")}`);
+  return found;
+}
+
+/** `name` is the common prefix of both settings. */
+function checkTls(cert: Given, key: Given, name: string): TlsFiles | undefined {
+  if (cert.text === "" && key.text === "") return undefined;
+  const certFile = resolve(checkText(cert, `a file, because --${name}-key has one`));
+  return { certFile, keyFile: resolve(checkText(key, `a file, because --${name}-cert has one`)) };
+}
+
+function checkLinkTls(cert: Given, key: Given, ca: Given): TlsFiles | undefined {
+  const files = checkTls(cert, key, "replication-tls");
+  if (ca.text === "") return files;
+  if (files !== undefined) return { ...files, caFile: resolve(ca.text) };
+  throw invalid(cert, "a file, because --replication-tls-ca has one");
+}
+
+function checkPublicUrl(given: Given): string | undefined {
+  const { text } = given;
+  if (text === "") return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
+  if (url === undefined || !isWeb || url.search !== "" || url.hash !== "") {
+    throw invalid(given, "an address that begins with http:// or https://");
+  }
+  return url.href.replace(/\/$/, "");
+}
+
+function checkOrigins(given: Given): CorsOrigins {
+  const words = given.text.split(",").map((word) => word.trim().toLowerCase());
+  const [only = "", second] = words;
+  if (second === undefined) {
+    if (only === "*" || only === "loopback") return only;
+    if (only === "none") return [];
+  }
+  for (const word of words) {
+    const isOrigin = URL.canParse(word) && new URL(word).origin === word;
+    if (!isOrigin) throw invalid(given, "origins like https://app.example.com", word);
+  }
+  return words;
+}
+
+function checkProxies(given: Given): AddressRange[] {
+  if (given.text === "" || given.text === "none") return [];
+  return given.text
+    .split(",")
+    .map((word) => word.trim())
+    .map((word) => {
+      const range = readAddressRange(word);
+      if (range !== undefined) return range;
+      throw invalid(given, "addresses like 10.0.0.5 and ranges like 10.0.0.0/8 or fd00::/8", word);
+    });
+}
+
+function checkSwitch(given: Given): boolean {
+  const { text } = given;
+  if (text === "1" || text === "true") return true;
+  if (text === "0" || text === "false") return false;
+  throw invalid(given, "1 or 0");
+}
+
+function invalid(given: Given, expected: string, found = given.text): PeerError {
+  const { source, isHidden, isDefault } = given;
+  const isNone = isDefault === true && found === "";
+  const shown = isHidden === true ? "another value" : isNone ? "none" : `"${found}"`;
+  return new PeerError("config.invalid", `${source}: expected ${expected}, found ${shown}`);
+}
