@@ -29,6 +29,7 @@ import { type Answered, type HttpServer, listenHttp } from "./http/http-server.t
 import { metricsEndpoint } from "./http/metrics-endpoint.ts";
 import { Router } from "./http/router.ts";
 import { START_REST_MS_MAX, STATEMENTS_MEMORY_MAX } from "./limits/limits.ts";
+import { withLinks } from "./link/link-rows.ts";
 import { Replicator } from "./link/replicator.ts";
 import { Maintenance } from "./maintenance/maintenance.ts";
 import {
@@ -45,6 +46,7 @@ import { weakProviders } from "./registry/auth-provider.ts";
 import { SHARED_TOKEN_LENGTH_MIN } from "./registry/provider-fields.ts";
 import { prepareQuickstart, type Quickstart } from "./registry/quickstart.ts";
 import { Registry } from "./registry/registry.ts";
+import { deviceRows } from "./sync/device-rows.ts";
 import { RemoteExecution } from "./sync/remote-execution.ts";
 import { syncEndpoints, syncUpgrades } from "./sync/sync-endpoint.ts";
 import { SyncServers } from "./sync/sync-servers.ts";
@@ -107,11 +109,7 @@ export class RunningServer {
         () => platform.pause(),
         () => platform.elapsed(),
       ),
-      links: { syncRows: (appId) => this.#links.syncRows(appId) },
-      devices: {
-        syncOf: (appId) => this.#sync.syncOf(appId),
-        explain: (app, request) => this.#sync.explain(app, request),
-      },
+      systemData: (app) => withLinks(deviceRows(app, this.#sync), app.id, this.#links),
     };
     this.#auth = new Authentication({
       platform,

@@ -13,12 +13,9 @@ import { openStore, type StoreFolder, type StoreHost } from "@bigpeer/node";
 import { AttachmentFolder } from "../attachments/attachment-folder.ts";
 import { appAttachmentsFolder, appStoreFolder } from "../config/data-folder.ts";
 import { VERSION } from "../config/version.ts";
-import type { OperatedApp } from "../data-api/operation.ts";
-import { type LinkRows, withLinks } from "../link/link-rows.ts";
 import type { Log } from "../observability/log.ts";
 import { slowStatementLine } from "../observability/log-events.ts";
 import type { App, AppSettings } from "../registry/app.ts";
-import { type DeviceSource, deviceRows } from "../sync/device-rows.ts";
 
 /** What all apps of a server share. */
 export interface AppHost extends StoreHost {
@@ -29,10 +26,8 @@ export interface AppHost extends StoreHost {
   readonly memory: MemoryPool;
   /** Time slicer that statements of all apps share. */
   readonly slicer: TimeSlicer;
-  /** Connected devices; absent without sync. */
-  readonly devices?: DeviceSource;
-  /** Links of the app; absent without replication. */
-  readonly links?: LinkRows;
+  /** Data of an app for its statements that only the running server has, such as its peers. */
+  readonly systemData?: (app: OpenApp) => SystemData;
 }
 
 /** Looks up the current registry entry of an app. */
@@ -40,7 +35,7 @@ export interface KnownApps {
   get(id: string): App | undefined;
 }
 
-export class OpenApp implements OperatedApp {
+export class OpenApp {
   readonly id: string;
   readonly storeFolder: StoreFolder;
   readonly store: Store;
@@ -64,7 +59,10 @@ export class OpenApp implements OperatedApp {
       limits: { timeMs: host.statementTimeoutMs },
       memory: host.memory,
       slicer: host.slicer,
-      systemData: this.#facts(host),
+      systemData: {
+        info: () => [{ namespace: "core", key: "server_version", value: VERSION }],
+        ...host.systemData?.(this),
+      },
       onSlow: (request) => slowStatementLine(host.log, request),
     });
     const folder = appAttachmentsFolder(host.dataDir, id);
@@ -80,14 +78,6 @@ export class OpenApp implements OperatedApp {
       await storeFolder.close();
       throw error;
     }
-  }
-
-  #facts({ devices, links }: AppHost): SystemData {
-    const facts = {
-      info: () => [{ namespace: "core", key: "server_version", value: VERSION }],
-      ...(devices && deviceRows(this, devices)),
-    };
-    return links === undefined ? facts : withLinks(facts, this.id, links);
   }
 
   get name(): string {

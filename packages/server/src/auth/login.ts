@@ -9,11 +9,11 @@ import { type Charge, getField, isObject, unreachable, type Value } from "@bigpe
 import { networkOf } from "../address/client-address.ts";
 import { createAnswer } from "../http/answer.ts";
 import { BodyDecoder } from "../http/body-decoder.ts";
-import { ByteBudget } from "../http/byte-budget.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { Refusal, unavailable } from "../http/refusal.ts";
 import { checkUncoded, type Decode, decoderOf } from "../http/request-format.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
+import { ByteBudget } from "../limits/byte-budget.ts";
 import {
   LOGIN_BODIES_SIZE_MAX,
   LOGIN_BODY_MS_MAX,

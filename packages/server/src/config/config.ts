@@ -12,7 +12,7 @@ import { type AddressRange, readAddressRange } from "../address/client-address.t
 import { isLoopbackHost } from "../address/loopback.ts";
 import { STATEMENT_TIMEOUT_MS_MAX } from "../limits/limits.ts";
 import type { LogLevel } from "../observability/log.ts";
-import { isName } from "../registry/name.ts";
+import { isName } from "../validation/name.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import { SETTINGS, type Setting, type SettingName } from "./settings.ts";
 

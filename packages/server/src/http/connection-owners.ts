@@ -4,8 +4,6 @@
  */
 
 import { Newcomers, type NewcomersOptions } from "../limits/newcomers.ts";
-import type { Exchange } from "./exchange.ts";
-import type { HeldRequests } from "./pipelining.ts";
 import { unavailable } from "./refusal.ts";
 
 export interface ConnectionOwnersOptions extends NewcomersOptions {
@@ -15,18 +13,14 @@ export interface ConnectionOwnersOptions extends NewcomersOptions {
   readonly onOwnerRefused?: (() => void) | undefined;
 }
 
-/** State of one HTTP connection. */
-export interface HttpConnection {
+/** An HTTP connection and its owner. */
+export interface OwnedConnection {
   /** Key that identifies it among the connections open at present. */
   readonly end: string;
   /** Address of its other end, which may be a proxy. */
   readonly remoteAddress: string;
   /** Whether a trusted proxy opened it; it then carries requests of many clients. */
   readonly isProxy: boolean;
-  /** Request in progress. */
-  exchange: Exchange | undefined;
-  /** Pipelined requests behind the one in progress. */
-  held: HeldRequests | undefined;
   /** First credential that was accepted on it. */
   owner: string | undefined;
   /** Last credential that `identify` returned true for, and when. */
@@ -43,7 +37,7 @@ const NOTIFIED_MS = 3_600_000;
 const RETRY_SECONDS = 1;
 
 export class ConnectionOwners {
-  /** By `HttpConnection.end`. */
+  /** By `OwnedConnection.end`. */
   readonly newcomers: Newcomers<string>;
   readonly #options: ConnectionOwnersOptions;
   readonly #counts = new Map<string, number>();
@@ -58,7 +52,7 @@ export class ConnectionOwners {
    * when the owner has too many connections. Returns false when it returned true for the same owner
    * on this connection within the last hour.
    */
-  identify(connection: HttpConnection, owner: string): boolean {
+  identify(connection: OwnedConnection, owner: string): boolean {
     this.#claim(connection, owner);
     if (connection.isProxy) return true;
     const nowMs = this.#options.elapsed();
@@ -69,7 +63,7 @@ export class ConnectionOwners {
     return true;
   }
 
-  #claim(connection: HttpConnection, owner: string): void {
+  #claim(connection: OwnedConnection, owner: string): void {
     if (connection.owner !== undefined || connection.isProxy) return;
     const count = (this.#counts.get(owner) ?? 0) + 1;
     if (count > this.#options.perOwnerMax) {
@@ -83,7 +77,7 @@ export class ConnectionOwners {
   }
 
   /** Call it when the connection closes or switches to another protocol. */
-  remove({ owner }: HttpConnection): void {
+  remove({ owner }: OwnedConnection): void {
     if (owner === undefined) return;
     const count = this.#counts.get(owner) ?? 0;
     if (count > 1) this.#counts.set(owner, count - 1);

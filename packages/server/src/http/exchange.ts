@@ -9,7 +9,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { Readable } from "node:stream";
 import { networkOf } from "../address/client-address.ts";
 import type { MemoryBudget, Shares } from "../limits/shares.ts";
-import type { ConnectionOwners, HttpConnection } from "./connection-owners.ts";
+import type { ConnectionOwners, OwnedConnection } from "./connection-owners.ts";
 import {
   type BodyOptions,
   bodySizeMaxOf,
@@ -30,7 +30,7 @@ export interface ExchangeOptions {
   readonly remoteAddress: string;
   readonly answers: Shares;
   /** Undefined when the connection is gone. */
-  readonly connection: HttpConnection | undefined;
+  readonly connection: OwnedConnection | undefined;
   readonly owners: ConnectionOwners;
 }
 
@@ -46,7 +46,7 @@ export class Exchange implements HttpRequest {
   readonly bodySizeMax: number;
   #isAsking: boolean;
   readonly #answers: Shares;
-  readonly #connection: HttpConnection | undefined;
+  readonly #connection: OwnedConnection | undefined;
   readonly #owners: ConnectionOwners;
   /** Owner of the accepted credential. */
   #owner: string | undefined;

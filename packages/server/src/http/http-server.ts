@@ -43,9 +43,10 @@ import {
   type TextContent,
 } from "./answer.ts";
 import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
-import { ConnectionOwners, type HttpConnection } from "./connection-owners.ts";
+import { ConnectionOwners } from "./connection-owners.ts";
 import { endWith } from "./endings.ts";
 import { Exchange, SHORT_ANSWER } from "./exchange.ts";
+import type { HttpConnection } from "./http-connection.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { HeldRequests, headOf, takeOneAtATime } from "./pipelining.ts";
 import { nextRequestId } from "./request-id.ts";

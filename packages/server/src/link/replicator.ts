@@ -20,6 +20,7 @@ import {
   LINK_UNREAD_SIZE_MAX,
   SYNC_CLOSE_MS_MAX,
 } from "../limits/limits.ts";
+import type { LinkStats } from "../observability/link-metrics.ts";
 import { describeError, type Log, type LogLevel } from "../observability/log.ts";
 import { linkLine } from "../observability/log-events.ts";
 import type { Registry, RegistryChange } from "../registry/registry.ts";
@@ -33,7 +34,7 @@ import type { LinkEnd } from "./link-dialler.ts";
 import { LinkFiles } from "./link-files.ts";
 import { LINK_PATH, LinkListener } from "./link-listener.ts";
 import { type LinkReport, type LinkState, syncRow } from "./link-report.ts";
-import { type Attempt, type LinkEvent, LinkedApp, type LinkTotals } from "./linked-app.ts";
+import { type Attempt, type LinkEvent, LinkedApp } from "./linked-app.ts";
 
 /** The registry and the apps that links need. */
 export interface LinkSource {
@@ -53,18 +54,6 @@ export interface ReplicatorOptions {
 }
 
 type LinkStreams = ConstructorParameters<typeof Link>[0]["streams"];
-
-/** Statistics of the links of an app, for metrics. */
-export interface LinkStats extends LinkTotals {
-  readonly links: ReadonlyMap<LinkState, number>;
-  /** The largest of all links. */
-  readonly lagTransactions: number;
-  readonly lagSeconds: number;
-  /** Undefined until the first scan. */
-  readonly missingContents: number | undefined;
-  /** How often links ended or could not be made, by the reason. */
-  readonly errors: ReadonlyMap<string, number>;
-}
 
 const TICK_MS = 1_000;
 

@@ -3,7 +3,22 @@
  * docs/operating.md has the table.
  */
 
-import type { LinkStats } from "../link/replicator.ts";
+/** Statistics of the links of an app. */
+export interface LinkStats {
+  readonly pulledDocuments: number;
+  readonly pulledBytes: number;
+  readonly servedDocuments: number;
+  readonly servedBytes: number;
+  /** By state. */
+  readonly links: ReadonlyMap<string, number>;
+  /** The largest of all links. */
+  readonly lagTransactions: number;
+  readonly lagSeconds: number;
+  /** Undefined until the first scan. */
+  readonly missingContents: number | undefined;
+  /** How often links ended or could not be made, by the reason. */
+  readonly errors: ReadonlyMap<string, number>;
+}
 
 export type StatsByApp = Iterable<readonly [appId: string, stats: LinkStats]>;
 

@@ -9,14 +9,18 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { StatementRunner, Store, SyncStats } from "@bigpeer/engine";
 import { DATA_FILE } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { EndedRun } from "../sync/remote-execution.ts";
-import type { TrafficCount } from "../sync/traffic.ts";
 import { DurationHistogram, type Durations } from "./duration-histogram.ts";
 import { linkMetricsText, type StatsByApp } from "./link-metrics.ts";
+import type {
+  CountedRequest,
+  EndedRun,
+  WatchedApp,
+  WatchedStats,
+  WatchedSync,
+} from "./metric-sources.ts";
 import { ProcessStats } from "./process-stats.ts";
 
 export interface MetricsOptions {
@@ -27,39 +31,6 @@ export interface MetricsOptions {
   readonly appsKnown: () => number;
   readonly sync?: WatchedSync;
   readonly links?: () => StatsByApp;
-}
-
-export interface WatchedStats extends SyncStats {
-  /** Each peer counts once, however many connections it has. */
-  readonly peers: number;
-}
-
-/** Sync statistics that can be read at any time. */
-export interface WatchedSync {
-  /** Undefined for an app that no peer has used since it was opened. */
-  statsOf(appId: string): WatchedStats | undefined;
-  /** Connected peers, including those without a session yet. */
-  readonly connectionCount: number;
-  readonly channels: { readonly sent: TrafficCount; readonly received: TrafficCount };
-}
-
-/** Completed request. */
-export interface CountedRequest {
-  /** Name of the endpoint; `none` without an endpoint. */
-  readonly operation: string;
-  readonly method: string;
-  readonly status: number;
-  readonly elapsedMs: number;
-  /** Sizes of the bodies. */
-  readonly requestBytes?: number;
-  readonly responseBytes?: number;
-}
-
-/** App whose store is open. */
-export interface WatchedApp {
-  readonly id: string;
-  readonly storeFolder: { readonly store: Store; readonly folder: string };
-  readonly statements: Pick<StatementRunner, "requests">;
 }
 
 const DURATIONS_S = [

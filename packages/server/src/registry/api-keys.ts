@@ -17,6 +17,7 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import { API_KEYS_MAX, DESCRIPTION_LENGTH_MAX, KEY_GRACE_SECONDS_MAX } from "../limits/limits.ts";
+import { isName } from "../validation/name.ts";
 import {
   type ApiKey,
   type ApiKeyContent,
@@ -31,7 +32,7 @@ import {
 } from "./api-key.ts";
 import { checkApp, nameOfApp, targetOfApp } from "./apps.ts";
 import { type Author, changedFields, SERVER } from "./audit-log.ts";
-import { checkName, isName } from "./name.ts";
+import { checkName } from "./name-check.ts";
 import { checked, checkRoom, checkSize, RegistryFault, shown } from "./registry-fault.ts";
 import { API_KEYS, countBy, documentsBy, KEYS_BY_NAME } from "./registry-index.ts";
 import { type Change, noChange, type RegistryStore } from "./registry-store.ts";

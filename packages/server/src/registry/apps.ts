@@ -17,6 +17,7 @@ import { type ErrorCode, type Operation, PeerError } from "@bigpeer/protocol";
 import { appAttachmentsFolder, appFolder, appStoreFolder } from "../config/data-folder.ts";
 import { APPS_MAX, PROVIDERS_MAX } from "../limits/limits.ts";
 import { describeError, type Log } from "../observability/log.ts";
+import { isName } from "../validation/name.ts";
 import {
   type App,
   type AppName,
@@ -32,7 +33,7 @@ import {
 } from "./app.ts";
 import { type AuditAction, type Author, changedFields, SERVER } from "./audit-log.ts";
 import type { AuthProviders } from "./auth-provider.ts";
-import { checkName, isName } from "./name.ts";
+import { checkName } from "./name-check.ts";
 import { providerActions } from "./provider-actions.ts";
 import { checkRoom, RegistryFault, shown } from "./registry-fault.ts";
 import {

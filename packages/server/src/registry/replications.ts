@@ -24,10 +24,11 @@ import {
   REPLICATION_QUERIES_MAX,
   REPLICATIONS_MAX,
 } from "../limits/limits.ts";
+import { isName } from "../validation/name.ts";
 import { checkAddress } from "./address.ts";
 import { checkApp, nameOfApp, targetOfApp } from "./apps.ts";
 import { type Author, changedFields } from "./audit-log.ts";
-import { checkName, isName } from "./name.ts";
+import { checkName } from "./name-check.ts";
 import { checked, checkRoom, checkSize, RegistryFault, shown } from "./registry-fault.ts";
 import { countBy, documentsBy, REPLICATIONS, REPLICATIONS_BY_APP } from "./registry-index.ts";
 import { noChange, type RegistryStore } from "./registry-store.ts";

@@ -3,7 +3,6 @@
  */
 
 import type { TlsOptions } from "node:tls";
-import type { WebSocketChannel } from "./web-socket.ts";
 
 export interface DialOptions {
   /** `ws` or `wss`. */
@@ -14,7 +13,7 @@ export interface DialOptions {
 }
 
 /** Exactly one of them is called, once. */
-export interface DialHandlers {
-  opened(channel: WebSocketChannel): void;
+export interface DialHandlers<Channel> {
+  opened(channel: Channel): void;
   failed(error: Error): void;
 }

@@ -34,6 +34,7 @@ import {
 import { LONG_WORK } from "../limits/loop-share.ts";
 import type { Log } from "../observability/log.ts";
 import { cutStatement, remoteRunLine } from "../observability/log-events.ts";
+import type { EndedRun, PeerResult, RunResult } from "../observability/metric-sources.ts";
 import { targetOfApp } from "../registry/apps.ts";
 import type { AuditAction, Author } from "../registry/audit-log.ts";
 import { reportsOf } from "./device-rows.ts";
@@ -79,18 +80,6 @@ export interface RemoteCall {
 export type RemoteOutcome =
   | { readonly kind: "done"; readonly answers: readonly RemoteAnswer[] }
   | { readonly kind: "failed"; readonly description: string };
-
-/** `refused`: because of the request; `busy`: because of other requests. */
-export type RunResult = "done" | "cancelled" | "refused" | "busy" | "failed";
-
-/** How a peer answered. */
-export type PeerResult = "answered" | "refused" | "timeout" | "lost" | "busy" | "failed";
-
-export interface EndedRun {
-  readonly result: RunResult;
-  readonly elapsedMs: number;
-  readonly peers: readonly PeerResult[];
-}
 
 /** Error codes with a result of their own; a peer may send any code. */
 const PEER_RESULTS: ReadonlyMap<string, PeerResult> = new Map([

@@ -30,7 +30,7 @@ import { Newcomers } from "../limits/newcomers.ts";
 import { Shares } from "../limits/shares.ts";
 import { describeError, type Log } from "../observability/log.ts";
 import { peerLine } from "../observability/log-events.ts";
-import type { WatchedStats } from "../observability/metrics.ts";
+import type { WatchedStats } from "../observability/metric-sources.ts";
 import type { RegistryChange } from "../registry/registry.ts";
 import { DeviceRecords, deviceRecord } from "./device-records.ts";
 import type { ExplainSteps } from "./device-rows.ts";

@@ -3,13 +3,7 @@
  */
 
 import type { PeerMessage, ServerMessage } from "@bigpeer/protocol";
-
-/** The counts of one direction. */
-export interface TrafficCount {
-  /** By kind; `other` for unknown kinds. */
-  readonly frames: ReadonlyMap<string, number>;
-  readonly bytes: number;
-}
+import type { TrafficCount } from "../observability/metric-sources.ts";
 
 export class TrafficMeter implements TrafficCount {
   readonly frames: Map<string, number> = new Map();

@@ -15,8 +15,8 @@ import type { Channel } from "@bigpeer/engine";
 import { assert, SYNC_MESSAGE_BYTES_MAX } from "@bigpeer/protocol";
 import { WebSocket, WebSocketServer } from "ws";
 import { networkOf } from "../address/client-address.ts";
-import { ByteBudget } from "../http/byte-budget.ts";
 import type { UpgradeRequest } from "../http/http-server.ts";
+import { ByteBudget } from "../limits/byte-budget.ts";
 import { INTAKE, type Intake, type LateReader } from "../limits/intake.ts";
 import {
   AFTER_END_SIZE_MAX,
@@ -127,7 +127,7 @@ export class ChannelMaker {
   }
 
   /** Connects to another server. Returns a function that gives up the attempt. */
-  dial({ url, tls, timeoutMs }: DialOptions, handlers: DialHandlers): () => void {
+  dial({ url, tls, timeoutMs }: DialOptions, handlers: DialHandlers<WebSocketChannel>): () => void {
     const webSocket = new ReportingWebSocket(url, {
       ...tls,
       perMessageDeflate: false,

@@ -1,7 +1,8 @@
 /** What a credential may have of the connections of a listener. */
 
 import { expect, test } from "vitest";
-import { ConnectionOwners, type HttpConnection } from "../../src/http/connection-owners.ts";
+import { ConnectionOwners } from "../../src/http/connection-owners.ts";
+import type { HttpConnection } from "../../src/http/http-connection.ts";
 
 function connection(number: number, isProxy = false): HttpConnection {
   const end = `end ${number}`;

@@ -17,7 +17,7 @@ import { decoderOf } from "../../src/http/request-format.ts";
 import { pathOf } from "../../src/http/router.ts";
 import { readPageRequest } from "../../src/management/page.ts";
 import { idOfKeyText } from "../../src/registry/api-key.ts";
-import { isName } from "../../src/registry/name.ts";
+import { isName } from "../../src/validation/name.ts";
 
 /** More than fits into the headers of a request. */
 const SIZE = 4_000;

@@ -5,8 +5,8 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { expect, test, vi } from "vitest";
-import { ByteBudget } from "../../src/http/byte-budget.ts";
 import { bodySizeMaxOf, readBody } from "../../src/http/http-request.ts";
+import { ByteBudget } from "../../src/limits/byte-budget.ts";
 import { BODY_SIZE_MAX } from "../../src/limits/limits.ts";
 
 test("[H5] a body has its announced size, at most the bound in chunks, and none without either", () => {

@@ -12,7 +12,8 @@ import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { metricsEndpoint } from "../../src/http/metrics-endpoint.ts";
 import { Router } from "../../src/http/router.ts";
-import { Metrics, type WatchedApp } from "../../src/observability/metrics.ts";
+import type { WatchedApp } from "../../src/observability/metric-sources.ts";
+import { Metrics } from "../../src/observability/metrics.ts";
 import { type Exposition, readExposition } from "../support/exposition.ts";
 import { handMadeRequest } from "../support/hand-made-request.ts";
 

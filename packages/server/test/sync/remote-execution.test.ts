@@ -7,8 +7,8 @@ import { MemoryKeyValue, StatementRunner, Store, SyncServer } from "@bigpeer/eng
 import { nodePlatform } from "@bigpeer/node";
 import { decodeServerMessage, encodeMessage, type ServerMessage } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
+import type { EndedRun } from "../../src/observability/metric-sources.ts";
 import {
-  type EndedRun,
   RemoteExecution,
   type RemoteExecutionOptions,
   type RemoteOutcome,

@@ -1,17 +1,9 @@
 /**
- * Names of apps, API keys and replications: labels of RFC 1123, which are valid in a path and in a
- * host name (M10).
+ * Name check: refuses an invalid name of an app, an API key or a replication (M10).
  */
 
+import { isName, NAME_LENGTH_MAX } from "../validation/name.ts";
 import { RegistryFault, shown } from "./registry-fault.ts";
-
-export const NAME: RegExp = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-
-const NAME_LENGTH_MAX = 63;
-
-export function isName(name: string): boolean {
-  return name.length <= NAME_LENGTH_MAX && NAME.test(name);
-}
 
 /** Throws InvalidName. `what` describes the named thing, such as "an app". */
 export function checkName(name: string, what: string): void {

@@ -4,7 +4,7 @@
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { checkName } from "../../src/registry/name.ts";
+import { checkName } from "../../src/registry/name-check.ts";
 
 const EDGE = "abcdefghijklmnopqrstuvwxyz0123456789".split("");
 const INNER = [...EDGE, "-"];

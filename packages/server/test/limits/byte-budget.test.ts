@@ -3,7 +3,7 @@
  */
 
 import { expect, test } from "vitest";
-import { ByteBudget } from "../../src/http/byte-budget.ts";
+import { ByteBudget } from "../../src/limits/byte-budget.ts";
 
 test("what is taken is given back, and what does not fit takes nothing", () => {
   const room = new ByteBudget(100);
