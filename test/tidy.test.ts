@@ -11,11 +11,14 @@ import {
   checkHeaders,
   checkImports,
   checkLeftOutTests,
+  checkLooseFiles,
   checkNames,
   checkOrphans,
   checkRetiredNames,
   checkUnfinished,
+  LOOSE_FILES,
 } from "./support/tidy.ts";
+import { checkCircles } from "./support/tidy-circles.ts";
 
 const files = readFiles([".ts", ".mts", ".mjs", ".js"]);
 
@@ -56,8 +59,24 @@ test("imports follow the arrows, and each third-party library enters in one file
   expect(checkImports(files)).toEqual([]);
 });
 
-test("the folders of the statement language import only what stands to their left", () => {
+test("the folders of the statement language and the server import only what stands to their left", () => {
   expect(checkFolderOrder(files)).toEqual([]);
+});
+
+test("a source is in a folder, or is listed as loose", () => {
+  expect(checkLooseFiles(files)).toEqual([]);
+});
+
+test("every loose file that is listed exists", () => {
+  const paths = new Set(files.map(({ path }) => path));
+  const listed = [...LOOSE_FILES].flatMap(([owner, names]) =>
+    names.map((name) => `packages/${owner}/src/${name}`),
+  );
+  expect(listed.filter((path) => !paths.has(path))).toEqual([]);
+});
+
+test("no files import each other in a circle", () => {
+  expect(checkCircles(files)).toEqual([]);
 });
 
 test("every source is reached from an entry", () => {
@@ -161,6 +180,17 @@ test.each([
   expect(checkFolderOrder(plant(`packages/engine/src/query/${path}`, text))).toHaveLength(1);
 });
 
+test.each([
+  ["http/a.ts", `import { b } from "../data-api/b.ts";`, "to the right"],
+  ["apps/a.ts", `import type { B } from "../sync/b.ts";`, "to the right, type only"],
+  ["observability/a.ts", `export { b } from "../link/b.ts";`, "to the right, handed on"],
+  ["command/a.ts", `const b = await import("../main.ts");`, "an entry, dynamic"],
+  ["openapi/a.ts", `import { b } from "../server.ts";`, "the server, from its parts"],
+  ["other/a.ts", "", "a folder that is not in the order"],
+])("in the server, %s: %s is found: %s", (path, text) => {
+  expect(checkFolderOrder(plant(`packages/server/src/${path}`, text))).toHaveLength(1);
+});
+
 test("imports to the left are not complained of", () => {
   const run = `import { a } from "../value/a.ts";\nimport { b } from "../fault.ts";\nimport "./c.ts";`;
   expect(checkFolderOrder(plant("packages/engine/src/query/run/a.ts", run))).toEqual([]);
@@ -168,6 +198,41 @@ test("imports to the left are not complained of", () => {
   expect(checkFolderOrder(plant("packages/engine/src/query/statement-runner.ts", runner))).toEqual(
     [],
   );
+});
+
+test("a loose file that is not listed is found", () => {
+  expect(checkLooseFiles(plant("packages/server/src/rotation.ts", ""))).toEqual([
+    "packages/server/src/rotation.ts:1: belongs in a folder: rotation.ts is not listed as loose",
+  ]);
+  expect(checkLooseFiles(plant("packages/other/src/index.ts", ""))).toHaveLength(1);
+  expect(checkLooseFiles(plant("packages/server/src/main.ts", ""))).toEqual([]);
+  expect(checkLooseFiles(plant("packages/server/src/limits/rotation.ts", ""))).toEqual([]);
+});
+
+test("a circle of imports is found once, with the way around it", () => {
+  const sources = [
+    ...plant("packages/server/src/a/a.ts", `// A.\nimport { b } from "../b/b.ts";`),
+    ...plant("packages/server/src/b/b.ts", `import type { C } from "./c.ts";`),
+    ...plant(
+      "packages/server/src/b/c.ts",
+      `import { d } from "../d.ts";\nexport {a} from "../a/a.ts";`,
+    ),
+    ...plant("packages/server/src/d.ts", ""),
+  ];
+  expect(checkCircles(sources)).toEqual([
+    "packages/server/src/a/a.ts:2: import circle: packages/server/src/a/a.ts → " +
+      "packages/server/src/b/b.ts → packages/server/src/b/c.ts → packages/server/src/a/a.ts",
+  ]);
+  expect(checkCircles(sources.slice(0, 2))).toEqual([]);
+});
+
+test("a circle of tests is found, and a file that imports itself", () => {
+  const tests = [
+    ...plant("packages/peer/test/a.ts", `import { b } from "./support/b.ts";`),
+    ...plant("packages/peer/test/support/b.ts", `const a = await import("../a.ts");`),
+    ...plant("packages/peer/src/c.ts", `import { c } from "./c.ts";`),
+  ];
+  expect(checkCircles(tests)).toHaveLength(2);
 });
 
 test("a source that nothing imports is found", () => {

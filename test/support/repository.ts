@@ -65,21 +65,19 @@ export function resolveImport(from: SourceFile, specifier: string): string {
   return posix.join(posix.dirname(from.path), specifier);
 }
 
-type Parsed = Pick<ReturnType<typeof parseSync>, "module" | "comments">;
+const importsOf = new WeakMap<SourceFile, readonly Import[]>();
 
-/** What was parsed of a file, without its syntax tree: several checks look at each file. */
-const parsedFiles = new WeakMap<SourceFile, Parsed>();
-
-function parsed(file: SourceFile): Parsed {
-  const known = parsedFiles.get(file);
+/** Several checks need the imports of a file, so they are kept. */
+export function findImports(file: SourceFile): readonly Import[] {
+  const known = importsOf.get(file);
   if (known !== undefined) return known;
-  const { module, comments } = parseSync(file.path, file.text);
-  parsedFiles.set(file, { module, comments });
-  return { module, comments };
+  const found = parseImports(file);
+  importsOf.set(file, found);
+  return found;
 }
 
-export function findImports(file: SourceFile): Import[] {
-  const { module } = parsed(file);
+function parseImports(file: SourceFile): Import[] {
+  const { module } = parseSync(file.path, file.text);
   const at = (specifier: string, offset: number, isExportAll: boolean): Import => {
     return { specifier, line: lineAt(file.text, offset), isExportAll };
   };
@@ -98,7 +96,7 @@ export function findImports(file: SourceFile): Import[] {
 }
 
 export function findComments(file: SourceFile): Excerpt[] {
-  const { comments } = parsed(file);
+  const { comments } = parseSync(file.path, file.text);
   return comments.map(({ value, start }) => ({ text: value, line: lineAt(file.text, start) }));
 }
 

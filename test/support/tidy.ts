@@ -77,6 +77,107 @@ const QUERY_ORDER: readonly (readonly string[])[] = [
   ["statement-runner.ts"],
 ];
 
+const SERVER = "packages/server/src/";
+
+/** The folders of the server, and its entries: each imports only to its left. */
+const SERVER_ORDER: readonly (readonly string[])[] = [
+  ["validation"],
+  ["address"],
+  ["limits"],
+  ["observability"],
+  ["config"],
+  ["http"],
+  ["registry"],
+  ["auth"],
+  ["attachments"],
+  ["apps"],
+  ["maintenance"],
+  ["sync"],
+  ["link"],
+  ["data-api"],
+  ["management"],
+  ["openapi"],
+  ["server.ts"],
+  ["command"],
+  ["main.ts", "index.ts"],
+];
+
+const ORDERS: ReadonlyMap<string, readonly (readonly string[])[]> = new Map([
+  [QUERY, QUERY_ORDER],
+  [SERVER, SERVER_ORDER],
+]);
+
+/** The files of each package that are in no folder: its entries, or all of it where it is small. */
+export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    "protocol",
+    [
+      "ambient.d.ts",
+      "assert.ts",
+      "bytes.ts",
+      "cbor-incremental.ts",
+      "cbor-writing.ts",
+      "cbor.ts",
+      "decoded-size.ts",
+      "document-id.ts",
+      "error.ts",
+      "index.ts",
+      "json-reader.ts",
+      "json.ts",
+      "key-path.ts",
+      "known-text.ts",
+      "near-name.ts",
+      "operation-check.ts",
+      "operation.ts",
+      "ordered-key.ts",
+      "stamp.ts",
+      "value.ts",
+    ],
+  ],
+  ["engine", ["index.ts", "indexed-set.ts", "limits.ts", "list.ts", "platform.ts", "steps.ts"]],
+  [
+    "node",
+    [
+      "disk.ts",
+      "folder-lock.ts",
+      "incarnation.ts",
+      "index.ts",
+      "json-file.ts",
+      "node-platform.ts",
+      "pattern.ts",
+      "slices.ts",
+      "store-folder.ts",
+    ],
+  ],
+  [
+    "peer",
+    [
+      "argument-check.ts",
+      "auth.ts",
+      "connection-fault.ts",
+      "deadline.ts",
+      "event-hub.ts",
+      "gate.ts",
+      "index.ts",
+      "local-store.ts",
+      "observer.ts",
+      "observers.ts",
+      "options.ts",
+      "peer-folder.ts",
+      "peer.ts",
+      "plain-value.ts",
+      "presence.ts",
+      "remote.ts",
+      "reported-faults.ts",
+      "session-token.ts",
+      "sync.ts",
+      "version.ts",
+      "web-socket.ts",
+    ],
+  ],
+  ["server", ["index.ts", "main.ts", "server.ts"]],
+]);
+
 /** Files that nothing imports because something outside the sources starts there. */
 const ENTRY = /\/src\/(index|main)\.ts$|\.d\.ts$/;
 
@@ -273,29 +374,33 @@ function complainAboutSibling(file: SourceFile, specifier: string): string | und
   return `${from} must not import ${to}`;
 }
 
-/** Imports inside the statement language that go to the right, type-only ones too. */
+/** Imports inside the statement language or the server that go to the right, type-only ones too. */
 export function checkFolderOrder(files: readonly SourceFile[]): string[] {
-  const sources = files.filter((file) => isSource(file) && file.path.startsWith(QUERY));
-  return sources.flatMap((file) => {
-    const from = partOfQuery(file.path);
-    if (rankInQuery(from) < 0) return [`${file.path}:1: ${from} has no place in the order`];
-    return findImports(file).flatMap(({ specifier, line }) => {
-      const target = resolveImport(file, specifier);
-      if (!specifier.startsWith(".") || !target.startsWith(QUERY)) return [];
-      const to = partOfQuery(target);
-      if (rankInQuery(to) <= rankInQuery(from)) return [];
-      return [`${file.path}:${line}: ${from} must not import ${to}`];
+  return [...ORDERS].flatMap(([home, order]) => {
+    const partOf = (path: string): string => path.slice(home.length).split("/", 1)[0] ?? "";
+    const rankOf = (part: string): number => order.findIndex((parts) => parts.includes(part));
+    const sources = files.filter((file) => isSource(file) && file.path.startsWith(home));
+    return sources.flatMap((file) => {
+      const from = partOf(file.path);
+      if (rankOf(from) < 0) return [`${file.path}:1: ${from} has no place in the order`];
+      return findImports(file).flatMap(({ specifier, line }) => {
+        const target = resolveImport(file, specifier);
+        if (!specifier.startsWith(".") || !target.startsWith(home)) return [];
+        const to = partOf(target);
+        if (rankOf(to) <= rankOf(from)) return [];
+        return [`${file.path}:${line}: ${from} must not import ${to}`];
+      });
     });
   });
 }
 
-/** The folder of a file of the statement language, or the name of one that is in none. */
-function partOfQuery(path: string): string {
-  return path.slice(QUERY.length).split("/", 1)[0] ?? "";
-}
-
-function rankInQuery(part: string): number {
-  return QUERY_ORDER.findIndex((parts) => parts.includes(part));
+/** Sources that are in no folder and not listed as such. */
+export function checkLooseFiles(files: readonly SourceFile[]): string[] {
+  return files.flatMap(({ path }) => {
+    const [, owner = "", name = ""] = /^packages\/([^/]+)\/src\/([^/]+)$/.exec(path) ?? [];
+    if (name === "" || LOOSE_FILES.get(owner)?.includes(name)) return [];
+    return [`${path}:1: belongs in a folder: ${name} is not listed as loose`];
+  });
 }
 
 /** Sources that no other source reaches. */
