@@ -36,10 +36,15 @@ export interface StreamsSetup {
   readonly platform?: Partial<Platform>;
 }
 
+const MS_PER_LOOK = 0.001;
+
 export async function openStreams(setup: StreamsSetup = {}): Promise<OpenStreams> {
   const opened = await openStore(setup.store);
   const { store } = opened;
-  const platform = { ...opened.platform, ...setup.platform };
+  // Work is cut into slices by this clock: with the real one a busy machine would decide how many.
+  let looks = 0;
+  const elapsed = (): number => ++looks * MS_PER_LOOK;
+  const platform = { ...opened.platform, elapsed, ...setup.platform };
   const streams = new Streams({ store, platform, appId: "test", limits: setup.limits ?? {} });
   const runner = new StatementRunner({ store, platform: opened.platform, appId: "test" });
   const history = store.identity.historyId;
