@@ -3,7 +3,7 @@
  */
 
 /** Its result is ignored; if it is a promise that rejects, Node shows a warning. */
-export type Listener<T> = (news: T) => unknown;
+export type Listener<T> = (details: T) => unknown;
 
 export class EventHub<Events> {
   readonly #listeners = new Map<keyof Events, Set<Listener<never>>>();
@@ -13,7 +13,7 @@ export class EventHub<Events> {
     const listeners = this.#listeners.get(name) ?? new Set<Listener<never>>();
     this.#listeners.set(name, listeners);
     // The same function may be added twice.
-    const own: Listener<Events[Name]> = (news) => listener(news);
+    const own: Listener<Events[Name]> = (details) => listener(details);
     listeners.add(own);
     return () => listeners.delete(own);
   }
@@ -22,11 +22,11 @@ export class EventHub<Events> {
    * False if there is no listener. A listener that throws or rejects does not affect the others:
    * Node shows it as a warning.
    */
-  emit<Name extends keyof Events>(name: Name, news: Events[Name]): boolean {
+  emit<Name extends keyof Events>(name: Name, details: Events[Name]): boolean {
     const listeners = [...(this.#listeners.get(name) ?? [])];
     for (const listener of listeners) {
       try {
-        const given = (listener as Listener<Events[Name]>)(news);
+        const given = (listener as Listener<Events[Name]>)(details);
         if (given instanceof Promise) given.catch(warn);
       } catch (error) {
         warn(error);

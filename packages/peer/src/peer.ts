@@ -160,7 +160,9 @@ export class Peer {
     const { appId, folder } = options;
     const events = new EventHub<PeerEvents>();
     let peerStore: PeerStore | undefined;
-    const warnings: string[] = [];
+    let peer: Peer | undefined;
+    // The app cannot listen while the peer is opened.
+    const early: string[] = [];
     const place = await openPlace({
       folder,
       platform: nodePlatform,
@@ -169,14 +171,15 @@ export class Peer {
         return peerStore.store;
       },
       onWarning: (message) => {
-        if (!events.emit("warning", message)) warnings.push(message);
+        if (peer === undefined) early.push(message);
+        else peer.#warn(message);
       },
     });
     assert(peerStore !== undefined, "a place that is open");
-    const peer = new Peer(options, peerStore, place, events);
-    // The app could not listen while the peer was opened.
-    for (const message of warnings) setImmediate(() => events.emit("warning", message));
-    return peer;
+    const opened = new Peer(options, peerStore, place, events);
+    peer = opened;
+    for (const message of early) setImmediate(() => opened.#warn(message));
+    return opened;
   }
 
   /** Calls `listener` with each event of the name. Returns a function that removes it. */
@@ -348,6 +351,7 @@ export class Peer {
     if (!this.isClosed && this.#faults.add(error.message)) this.#fail(error);
   }
 
+  /** Emits `warning`. Without a listener Node shows it. */
   #warn(message: string): void {
     if (!this.#events.emit("warning", message)) process.emitWarning(message);
   }

@@ -539,6 +539,20 @@ async function countAt(server: RealServer): Promise<unknown> {
   return items[0]?.["n"];
 }
 
+test("[S31] a process hears that a folder is a copy, also when its app does not listen", async () => {
+  const folder = temporaryFolder();
+  const open = (name: string): Promise<Peer> => openAlone({ folder: join(folder, name) });
+  await (await open("a")).close();
+  cpSync(join(folder, "a"), join(folder, "b"), { recursive: true });
+  const emitWarning = vi.spyOn(process, "emitWarning").mockReturnValue();
+  onTestFinished(() => emitWarning.mockRestore());
+  const copy = await open("b");
+  await vi.waitFor(() => {
+    expect(emitWarning).toHaveBeenCalledWith(expect.stringContaining("this folder is a copy"));
+  });
+  await copy.close();
+});
+
 test("[S31] a copied folder goes on as a peer of its own: what each wrote, sent or not, counts once", async () => {
   const server = await startRealServer();
   const folder = temporaryFolder();
