@@ -204,11 +204,11 @@ export type {
   VersionedState,
   View,
 } from "./store/view.ts";
-export type { ServerConnection } from "./sync/connection-host.ts";
-export { type PeerReport, peerRow } from "./sync/peer-report.ts";
-export type { PeerAnswer, RemoteRun, RunningRemote } from "./sync/remote-runs.ts";
-export type { Admission } from "./sync/session-event.ts";
-export { SYNC_VERDICTS, type SyncVerdict } from "./sync/sync-explanation.ts";
+export type { ServerConnection } from "./sync/connection/connection-host.ts";
+export { type PeerReport, peerRow } from "./sync/device/peer-report.ts";
+export type { PeerAnswer, RemoteRun, RunningRemote } from "./sync/device/remote-runs.ts";
+export { SYNC_VERDICTS, type SyncVerdict } from "./sync/device/sync-explanation.ts";
+export type { Admission } from "./sync/session/session-event.ts";
 export {
   type PeerChange,
   type SyncLimits,
@@ -216,5 +216,5 @@ export {
   type SyncServerOptions,
   type SyncStats,
 } from "./sync/sync-server.ts";
-export { type BucketLimits, TokenBuckets } from "./sync/token-buckets.ts";
-export { UploadAllowance } from "./sync/upload-allowance.ts";
+export { type BucketLimits, TokenBuckets } from "./sync/upload/token-buckets.ts";
+export { UploadAllowance } from "./sync/upload/upload-allowance.ts";

@@ -21,7 +21,7 @@ import {
 import { DRIFT_MS_MAX } from "../limits.ts";
 import type { Platform } from "../platform.ts";
 import type { Store } from "../store/store.ts";
-import { filterKeyOf } from "../sync/filter.ts";
+import { filterKeyOf } from "../sync/stream/filter.ts";
 import { FollowedQuery } from "./followed-query.ts";
 import {
   type Arrival,

@@ -24,32 +24,36 @@ import { FULL_PERMISSIONS, permissionsValue } from "../query/permission/permissi
 import { TimeSlicer } from "../query/run/time-slicer.ts";
 import type { ExplainSyncRequest } from "../query/system/system-collections.ts";
 import type { Store } from "../store/store.ts";
-import { Connection } from "./connection.ts";
-import type { ConnectionHost, HostedConnection, ServerConnection } from "./connection-host.ts";
-import { DecodeQueue } from "./decode-queue.ts";
-import type { PeerReport } from "./peer-report.ts";
+import { Connection } from "./connection/connection.ts";
+import type {
+  ConnectionHost,
+  HostedConnection,
+  ServerConnection,
+} from "./connection/connection-host.ts";
+import { DecodeQueue } from "./connection/decode-queue.ts";
+import type { PeerReport } from "./device/peer-report.ts";
 import {
   PRESENCE_LIMITS,
   PresenceBoard,
   type PresenceKind,
   type PresenceLimits,
   type PresentSession,
-} from "./presence-board.ts";
-import { RefusedUploads } from "./refused-uploads.ts";
+} from "./device/presence-board.ts";
 import {
   type RemoteRun,
   type RemoteRunStats,
   RemoteRuns,
   type RunningRemote,
-} from "./remote-runs.ts";
-import type { Admission, Moment } from "./session-event.ts";
-import type { SessionConfig, SessionLimits } from "./session-state.ts";
-import type { StreamStats } from "./session-streams.ts";
-import { STREAM_LIMITS, type StreamLimits } from "./stream-limits.ts";
+} from "./device/remote-runs.ts";
+import { type ExplainedSession, explainSync } from "./device/sync-explanation.ts";
+import type { Admission, Moment } from "./session/session-event.ts";
+import type { SessionConfig, SessionLimits } from "./session/session-state.ts";
+import type { StreamStats } from "./stream/session-streams.ts";
+import { STREAM_LIMITS, type StreamLimits } from "./stream/stream-limits.ts";
 import { Streams } from "./streams.ts";
-import { type ExplainedSession, explainSync } from "./sync-explanation.ts";
-import { UploadAllowance } from "./upload-allowance.ts";
-import { UploadBudget } from "./upload-budget.ts";
+import { RefusedUploads } from "./upload/refused-uploads.ts";
+import { UploadAllowance } from "./upload/upload-allowance.ts";
+import { UploadBudget } from "./upload/upload-budget.ts";
 
 export interface SyncServerOptions {
   readonly store: Store;

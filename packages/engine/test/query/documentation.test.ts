@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { FUNCTIONS } from "../../src/query/functions/table.ts";
 import { PARAMETERS } from "../../src/query/system/settings.ts";
 import { systemCollectionNames } from "../../src/query/system/system-collections.ts";
-import { SYNC_VERDICTS } from "../../src/sync/sync-explanation.ts";
+import { SYNC_VERDICTS } from "../../src/sync/device/sync-explanation.ts";
 import { openStatements } from "../support/run-statements.ts";
 
 const text = readFileSync(new URL("../../../../docs/query-language.md", import.meta.url), "utf8");

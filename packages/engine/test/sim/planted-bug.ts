@@ -9,8 +9,8 @@ import { MatchIndex } from "../../src/query/live/match-index.ts";
 import { Store } from "../../src/store/store.ts";
 import { Transaction } from "../../src/store/transaction.ts";
 import type { UploadAnswer } from "../../src/store/upload.ts";
-import { PresenceBoard } from "../../src/sync/presence-board.ts";
-import { Stream } from "../../src/sync/stream.ts";
+import { PresenceBoard } from "../../src/sync/device/presence-board.ts";
+import { Stream } from "../../src/sync/stream/stream.ts";
 import { plantOpenChecker, unchecked } from "../support/open-checker.ts";
 import { all, replace } from "../support/replaced-method.ts";
 

@@ -4,8 +4,8 @@
  */
 
 import type { RunEnd, Value } from "@bigpeer/protocol";
-import type { HostedConnection } from "../../src/sync/connection-host.ts";
-import type { PeerAnswer, RemoteRun, RunningRemote } from "../../src/sync/remote-runs.ts";
+import type { HostedConnection } from "../../src/sync/connection/connection-host.ts";
+import type { PeerAnswer, RemoteRun, RunningRemote } from "../../src/sync/device/remote-runs.ts";
 import { valueText } from "../support/dump.ts";
 import type { Life } from "./sim-node.ts";
 import { randomWish, TALLY_WISH, type Wish } from "./sim-rules.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { DialHandle, DialHandlers } from "../../src/peer/peer-sync.ts";
-import type { ServerConnection } from "../../src/sync/connection-host.ts";
+import type { ServerConnection } from "../../src/sync/connection/connection-host.ts";
 import type { SyncServer } from "../../src/sync/sync-server.ts";
 import { turns } from "./open-streams.ts";
 

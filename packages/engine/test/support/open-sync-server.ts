@@ -4,7 +4,7 @@
 
 import type { PeerDescription, ValueObject } from "@bigpeer/protocol";
 import type { Store } from "../../src/store/store.ts";
-import type { Admission } from "../../src/sync/session-event.ts";
+import type { Admission } from "../../src/sync/session/session-event.ts";
 import { SyncServer, type SyncServerOptions } from "../../src/sync/sync-server.ts";
 import { openStore } from "./open-store.ts";
 import { helloOf, SyncClient } from "./sync-client.ts";

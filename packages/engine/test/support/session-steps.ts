@@ -12,9 +12,18 @@ import {
   type UploadMessage,
 } from "@bigpeer/protocol";
 import type { UploadAnswer } from "../../src/store/upload.ts";
-import { newSession, type ServerStep, serverStep } from "../../src/sync/server-session.ts";
-import type { Grant, Moment, SessionAction, SessionEvent } from "../../src/sync/session-event.ts";
-import type { FollowedStream, SessionConfig, SessionState } from "../../src/sync/session-state.ts";
+import { newSession, type ServerStep, serverStep } from "../../src/sync/session/server-session.ts";
+import type {
+  Grant,
+  Moment,
+  SessionAction,
+  SessionEvent,
+} from "../../src/sync/session/session-event.ts";
+import type {
+  FollowedStream,
+  SessionConfig,
+  SessionState,
+} from "../../src/sync/session/session-state.ts";
 
 export const NOW: Moment = { wallMs: 1_000_000, elapsedMs: 5000 };
 

@@ -26,8 +26,8 @@ import { show } from "../../src/crdt/show.ts";
 import { type DocumentState, EMPTY_STATE } from "../../src/crdt/state.ts";
 import { decodeState, stateOfBytes } from "../../src/crdt/state-codec.ts";
 import type { Authority } from "../../src/query/permission/authority.ts";
-import { filterKeyOf } from "../../src/sync/filter.ts";
-import type { SessionStreams, StreamSession } from "../../src/sync/session-streams.ts";
+import { filterKeyOf } from "../../src/sync/stream/filter.ts";
+import type { SessionStreams, StreamSession } from "../../src/sync/stream/session-streams.ts";
 import type { Streams } from "../../src/sync/streams.ts";
 
 export interface HeldDocument {

@@ -11,7 +11,7 @@ import {
   SYNC_VERSION,
 } from "@bigpeer/protocol";
 import type { Channel, Platform } from "../../src/platform.ts";
-import type { ServerConnection } from "../../src/sync/connection-host.ts";
+import type { ServerConnection } from "../../src/sync/connection/connection-host.ts";
 import type { SyncServer } from "../../src/sync/sync-server.ts";
 
 type MessageOf<K extends ServerMessage["t"]> = Extract<ServerMessage, { t: K }>;

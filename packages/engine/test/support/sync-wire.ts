@@ -5,7 +5,7 @@
 
 import { decodeServerMessage, type ServerMessage } from "@bigpeer/protocol";
 import type { DialHandle, DialHandlers } from "../../src/peer/peer-sync.ts";
-import type { ServerConnection } from "../../src/sync/connection-host.ts";
+import type { ServerConnection } from "../../src/sync/connection/connection-host.ts";
 import type { SyncServer } from "../../src/sync/sync-server.ts";
 
 export class Wire {

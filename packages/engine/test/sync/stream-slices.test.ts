@@ -9,8 +9,8 @@ import { expect, test } from "vitest";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import type { TransactionRecord } from "../../src/store/records.ts";
 import { StoreSnapshot } from "../../src/store/store.ts";
-import { type WindowDocument, WrittenStamps } from "../../src/sync/change-window.ts";
-import { Outbox } from "../../src/sync/outbox.ts";
+import { type WindowDocument, WrittenStamps } from "../../src/sync/log/change-window.ts";
+import { Outbox } from "../../src/sync/stream/outbox.ts";
 import { openStreams, turns } from "../support/open-streams.ts";
 import { replace } from "../support/replaced-method.ts";
 

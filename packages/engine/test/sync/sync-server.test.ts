@@ -15,7 +15,7 @@ import {
 import { afterEach, describe, expect, test } from "vitest";
 import type { Store } from "../../src/store/store.ts";
 import type { Upload } from "../../src/store/upload.ts";
-import type { Admission } from "../../src/sync/session-event.ts";
+import type { Admission } from "../../src/sync/session/session-event.ts";
 import { SyncServer, type SyncServerOptions } from "../../src/sync/sync-server.ts";
 import { authorityOf, type Rules } from "../support/caller.ts";
 import { fieldsOf, openStore } from "../support/open-store.ts";

@@ -6,7 +6,7 @@ import { Authority } from "../../../src/query/permission/authority.ts";
 import { bindPermissions } from "../../../src/query/permission/bound-permissions.ts";
 import type { Caller } from "../../../src/query/permission/caller.ts";
 import { readPermissions } from "../../../src/query/permission/permissions.ts";
-import { Filters } from "../../../src/sync/filter.ts";
+import { Filters } from "../../../src/sync/stream/filter.ts";
 import { openStatements } from "../../support/run-statements.ts";
 import { testPlatform } from "../../support/test-platform.ts";
 

@@ -1,0 +1,192 @@
+/**
+ * StreamingSession: the streams of one session, its outbox and its queued outcomes.
+ */
+
+import { PeerError, type StreamMode, type SyncCursor, type Value } from "@bigpeer/protocol";
+import type { StoredDocument } from "../../store/view.ts";
+import type { PreparedStream } from "./filter.ts";
+import { Outbox } from "./outbox.ts";
+import { RateLimiter } from "./rate-limiter.ts";
+import type {
+  AskedDocument,
+  DocumentPlace,
+  SessionStreams,
+  StreamOutcome,
+  StreamSession,
+  StreamState,
+} from "./session-streams.ts";
+import type { Stream } from "./stream.ts";
+import type { StreamHost } from "./stream-host.ts";
+
+/** What a session needs from the streams. */
+export interface StreamingSessionHost {
+  /** The transaction that all live streams have reached. */
+  position(): number;
+  follow(
+    session: StreamingSession,
+    prepared: PreparedStream,
+    cursor: SyncCursor | undefined,
+  ): StreamMode;
+  end(stream: Stream): void;
+  fail(stream: Stream, error: unknown): void;
+  /** The peer requested documents of a stream. */
+  place(stream: Stream): void;
+  /** The session has outcomes, or room in its queue again. */
+  goOn(session: StreamingSession): void;
+  closed(session: StreamingSession): void;
+}
+
+const NO_OUTCOMES: readonly StreamOutcome[] = [];
+
+/** Filters with unanswered comparisons; a peer with more never answers. */
+const COMPARED_MAX = 10_000;
+
+export class StreamingSession implements SessionStreams {
+  readonly port: StreamSession;
+  readonly outbox: Outbox;
+  readonly streams: Map<string, Stream> = new Map();
+  readonly #streamingHost: StreamingSessionHost;
+  readonly #host: StreamHost;
+  readonly rateLimiter: RateLimiter;
+  /** Outcomes that are not sent yet, in order. */
+  outcomes: readonly StreamOutcome[] = NO_OUTCOMES;
+  /** Streams whose next piece waits for room in the queue. */
+  blocked: Set<Stream> | undefined;
+  /** The last transaction that the session was sent completely. */
+  announcedTxn = 0;
+  isClosed = false;
+  /**
+   * How many comparisons of a filter the peer has not answered yet. It answers each (S70), even for
+   * a stream that is over: that answer must not count for the next stream.
+   */
+  #compared: Map<string, number> | undefined;
+
+  constructor(port: StreamSession, streamingHost: StreamingSessionHost, host: StreamHost) {
+    const { limits, sent, elapsed } = host;
+    this.port = port;
+    this.outbox = new Outbox(port, limits, sent);
+    this.rateLimiter = new RateLimiter(elapsed, limits);
+    this.#streamingHost = streamingHost;
+    this.#host = host;
+  }
+
+  get completeUpTo(): number {
+    return Math.max(this.#streamingHost.position(), this.announcedTxn);
+  }
+
+  get sentUpTo(): number {
+    let txn = this.completeUpTo;
+    for (const { phase, sentRanges } of this.streams.values()) {
+      if (phase !== "live" && sentRanges?.isWhole === true) txn = Math.min(txn, sentRanges.oldest);
+    }
+    return txn;
+  }
+
+  /** The live streams have been sent everything up to a transaction. */
+  announceUpTo(txn: number): void {
+    this.announcedTxn = txn;
+    this.outbox.mark(txn);
+  }
+
+  follow(prepared: PreparedStream, cursor: SyncCursor | undefined): StreamMode {
+    return this.#streamingHost.follow(this, prepared, cursor);
+  }
+
+  unfollow(filterKey: string): void {
+    const stream = this.streams.get(filterKey);
+    if (stream !== undefined) this.#streamingHost.end(stream);
+  }
+
+  /** The last piece of a comparison is sent. */
+  compared(filterKey: string): void {
+    this.#compared ??= new Map();
+    this.#compared.set(filterKey, (this.#compared.get(filterKey) ?? 0) + 1);
+    if (this.#compared.size <= COMPARED_MAX) return;
+    for (const oldest of this.#compared.keys()) {
+      if (!this.streams.has(oldest)) return void this.#compared.delete(oldest);
+    }
+  }
+
+  isComparing(filterKey: string): boolean {
+    return this.#compared?.has(filterKey) === true;
+  }
+
+  #answered(filterKey: string): void {
+    const left = (this.#compared?.get(filterKey) ?? 0) - 1;
+    if (left > 0) this.#compared?.set(filterKey, left);
+    else this.#compared?.delete(filterKey);
+    if (this.#compared?.size === 0) this.#compared = undefined;
+  }
+
+  want(filterKey: string, ids: readonly Value[], isLast: boolean): void {
+    if (isLast) this.#answered(filterKey);
+    const stream = this.streams.get(filterKey);
+    if (stream === undefined) return;
+    const { wantedBytes } = this.#host.limits;
+    stream.wanted(ids);
+    if (this.#wantedBytes() > wantedBytes) {
+      const message = `expected at most ${wantedBytes} bytes of ids that are wanted at a time`;
+      this.#streamingHost.fail(stream, new PeerError("sync.malformed", message));
+      return;
+    }
+    this.#streamingHost.place(stream);
+  }
+
+  #wantedBytes(): number {
+    let bytes = 0;
+    for (const { wantedBytes } of this.streams.values()) bytes += wantedBytes;
+    return bytes;
+  }
+
+  get unsentOutcomes(): number {
+    return this.outcomes.length;
+  }
+
+  stateOf(filterKey: string): StreamState {
+    const phase = this.streams.get(filterKey)?.phase;
+    return phase === "live" || phase === "behind" ? phase : "filling";
+  }
+
+  placeOf(filterKey: string, document: AskedDocument): DocumentPlace | undefined {
+    const stream = this.streams.get(filterKey);
+    if (stream === undefined) return undefined;
+    const { index } = this.#host.groups;
+    const { idKey, version, shown } = document;
+    const condition = { ...stream.group.entry, checker: undefined };
+    return {
+      isMatching: shown !== undefined && index.matches(condition, shown),
+      sentUpTo: stream.sentUpTo(idKey),
+      isTaken: stream.isTaken(version),
+      isLive: stream.phase === "live",
+      settledTxn: stream.settledTxn,
+      settledMs: stream.settledMs,
+    };
+  }
+
+  mayRead(collection: string, document: StoredDocument): boolean {
+    return this.#host.checkerOf(this.port.authority)?.mayRead(collection, document) ?? true;
+  }
+
+  outcome(outcome: StreamOutcome): void {
+    if (this.isClosed) return;
+    this.outcomes = [...this.outcomes, outcome];
+    this.#streamingHost.goOn(this);
+  }
+
+  drained(): void {
+    if (!this.isClosed) this.#streamingHost.goOn(this);
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.outcomes = NO_OUTCOMES;
+    for (const stream of Array.from(this.streams.values())) this.#streamingHost.end(stream);
+    this.#streamingHost.closed(this);
+  }
+
+  /** The streams that are live now. */
+  *live(): Iterable<Stream> {
+    for (const stream of this.streams.values()) if (stream.phase === "live") yield stream;
+  }
+}
