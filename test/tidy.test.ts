@@ -59,7 +59,7 @@ test("imports follow the arrows, and each third-party library enters in one file
   expect(checkImports(files)).toEqual([]);
 });
 
-test("the folders of the statement language and the server import only what stands to their left", () => {
+test("the folders of the statement language, of sync and of the server import only what stands to their left", () => {
   expect(checkFolderOrder(files)).toEqual([]);
 });
 
@@ -191,6 +191,14 @@ test.each([
   expect(checkFolderOrder(plant(`packages/server/src/${path}`, text))).toHaveLength(1);
 });
 
+test.each([
+  ["stream/a.ts", `import type { B } from "../download/b.ts";`, "a folder to the right"],
+  ["device/a.ts", `import { b } from "../sync-server.ts";`, "the file that uses all folders"],
+  ["other.ts", "", "a file that is not in the order"],
+])("in sync, %s: %s is found: %s", (path, text) => {
+  expect(checkFolderOrder(plant(`packages/engine/src/sync/${path}`, text))).toHaveLength(1);
+});
+
 test("imports to the left are not complained of", () => {
   const run = `import { a } from "../value/a.ts";\nimport { b } from "../fault.ts";\nimport "./c.ts";`;
   expect(checkFolderOrder(plant("packages/engine/src/query/run/a.ts", run))).toEqual([]);
@@ -198,6 +206,8 @@ test("imports to the left are not complained of", () => {
   expect(checkFolderOrder(plant("packages/engine/src/query/statement-runner.ts", runner))).toEqual(
     [],
   );
+  const round = `import { a } from "../download/a.ts";\nimport { b } from "../../query/live/b.ts";`;
+  expect(checkFolderOrder(plant("packages/engine/src/sync/round/a.ts", round))).toEqual([]);
 });
 
 test("a loose file that is not listed is found", () => {

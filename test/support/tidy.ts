@@ -77,6 +77,23 @@ const QUERY_ORDER: readonly (readonly string[])[] = [
   ["statement-runner.ts"],
 ];
 
+const SYNC = "packages/engine/src/sync/";
+
+/** The folders of the server's side of sync: each imports only to its left. */
+const SYNC_ORDER: readonly (readonly string[])[] = [
+  ["log"],
+  ["stream"],
+  ["change"],
+  ["download"],
+  ["round"],
+  ["streams.ts"],
+  ["session"],
+  ["upload"],
+  ["device"],
+  ["connection"],
+  ["sync-server.ts"],
+];
+
 const SERVER = "packages/server/src/";
 
 /** The folders of the server, and its entries: each imports only to its left. */
@@ -104,6 +121,7 @@ const SERVER_ORDER: readonly (readonly string[])[] = [
 
 const ORDERS: ReadonlyMap<string, readonly (readonly string[])[]> = new Map([
   [QUERY, QUERY_ORDER],
+  [SYNC, SYNC_ORDER],
   [SERVER, SERVER_ORDER],
 ]);
 
@@ -374,7 +392,7 @@ function complainAboutSibling(file: SourceFile, specifier: string): string | und
   return `${from} must not import ${to}`;
 }
 
-/** Imports inside the statement language or the server that go to the right, type-only ones too. */
+/** Imports inside the statement language, sync or the server that go to the right, type-only ones too. */
 export function checkFolderOrder(files: readonly SourceFile[]): string[] {
   return [...ORDERS].flatMap(([home, order]) => {
     const partOf = (path: string): string => path.slice(home.length).split("/", 1)[0] ?? "";

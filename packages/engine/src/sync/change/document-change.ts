@@ -9,7 +9,7 @@ import { decodeState, stateToBytes } from "../../crdt/state-codec.ts";
 import { metaKey } from "../../store/keys.ts";
 import { approximateSize, type MetaRecord, readMetaRecord } from "../../store/records.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
-import { stampName } from "../log/change-window.ts";
+import { stampName } from "../log/written-stamps.ts";
 import { tombstoneEntry } from "./link-change.ts";
 
 /** Smaller states are sent whole: a delta would hardly be smaller. */

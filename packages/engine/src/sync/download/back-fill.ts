@@ -26,34 +26,9 @@ import { metaOf, wholeEntry } from "../change/document-change.ts";
 import { isAlive, tombstoneEntry } from "../change/link-change.ts";
 import { compareKeys } from "../log/change-window.ts";
 import type { Group } from "../stream/group.ts";
+import type { Scan } from "../stream/scan.ts";
 import { FIRST_KEY } from "../stream/sent-ranges.ts";
 import type { StreamHost } from "../stream/stream-host.ts";
-
-/** Position of a scan. */
-export class Scan {
-  readonly kind: "fill" | "compare";
-  /** Key of the last id that was read. The peer may not be allowed to know this id. */
-  through: string;
-  /** Key of the last id in a range that was sent: always an id that the peer receives. */
-  sentThrough: string;
-  /** Oldest transaction as of which the ids so far were sent: `asOf` of a piece (S57). */
-  sentSince: number = Number.POSITIVE_INFINITY;
-  /** Keys that the condition or an index names; null if all documents are read. */
-  named: NamedKeys | null | undefined;
-
-  /** `after`: key of the last id of an interrupted fill, which this scan continues (S72). */
-  constructor(kind: "fill" | "compare", after: string = FIRST_KEY) {
-    this.kind = kind;
-    this.through = after;
-    this.sentThrough = after;
-  }
-}
-
-interface NamedKeys {
-  /** Transaction of the snapshot that the keys were found in: in another they may differ. */
-  readonly txn: number;
-  readonly keys: readonly string[];
-}
 
 export interface Piece {
   /** Undefined if nothing matched: the next piece then covers this range as well. */

@@ -7,7 +7,6 @@ import type { Steps } from "../../query/frame/steps.ts";
 import type { StoreSnapshot } from "../../store/store.ts";
 import { type Matched, matchWindow, type StreamChanges } from "../change/matching.ts";
 import { gatherSlice, gatherWindow } from "../log/change-window.ts";
-import { oldestOf } from "../round/round.ts";
 import type { Group } from "../stream/group.ts";
 import type { Stream } from "../stream/stream.ts";
 import type { StreamHost } from "../stream/stream-host.ts";
@@ -31,11 +30,11 @@ export function* readCatchUp(
   let oldest = txn;
   for (const stream of streams) {
     collections.add(stream.group.collection);
-    oldest = Math.min(oldest, oldestOf(stream));
+    oldest = Math.min(oldest, stream.oldestSent);
   }
   const isWanted = (name: string): boolean => collections.has(name);
   const window = yield* gatherWindow(snapshot, oldest, isWanted, host.limits);
-  const isServed = (stream: Stream): boolean => oldestOf(stream) >= window.start;
+  const isServed = (stream: Stream): boolean => stream.oldestSent >= window.start;
   const served = streams.filter(isServed);
   const matching = { snapshot, window, since: undefined, streams: served };
   const matched = yield* matchWindow(matching, host);
@@ -71,7 +70,7 @@ function* readSlice(
 ): Steps<Matched | undefined> {
   const { group, sweep: after } = stream;
   const { head } = snapshot;
-  const since = oldestOf(stream);
+  const since = stream.oldestSent;
   const countMax = host.limits.gatheredChanges * SLICED_TRANSACTIONS;
   if (group.follower === undefined || since < head.floor) return undefined;
   if (head.txnId - since > countMax) return undefined;

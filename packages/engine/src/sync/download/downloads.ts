@@ -10,15 +10,15 @@ import { SLICE_MS } from "../../limits.ts";
 import type { Steps } from "../../query/frame/steps.ts";
 import type { StoreSnapshot } from "../../store/store.ts";
 import type { OutgoingChanges, StreamChanges } from "../change/matching.ts";
-import { oldestOf } from "../round/round.ts";
 import { FrameSet } from "../stream/frame.ts";
 import { exhaustion } from "../stream/rate-limiter.ts";
+import { Scan } from "../stream/scan.ts";
 import { FIRST_KEY } from "../stream/sent-ranges.ts";
 import type { Stream } from "../stream/stream.ts";
 import type { StreamHost } from "../stream/stream-host.ts";
 import type { StreamingSession } from "../stream/streaming-session.ts";
 import { isTransient } from "../stream/transient-error.ts";
-import { emptyPiece, readPiece, Scan } from "./back-fill.ts";
+import { emptyPiece, readPiece } from "./back-fill.ts";
 import { readCatchUp } from "./catch-up.ts";
 import { readWanted } from "./comparison.ts";
 
@@ -86,7 +86,7 @@ export class Downloads {
   /** Decides the next phase of a stream that is not live. */
   advance(stream: Stream): void {
     const { joinTransactions } = this.#host.limits;
-    const isFar = this.#downloadHost.newest() - oldestOf(stream) > joinTransactions;
+    const isFar = this.#downloadHost.newest() - stream.oldestSent > joinTransactions;
     stream.phase = isFar ? "catch" : nextPhase(stream);
     this.place(stream);
   }
@@ -135,7 +135,7 @@ export class Downloads {
   async #scan(stream: Stream): Promise<void> {
     const { scan, group, session } = stream;
     if (scan === undefined) return this.advance(stream);
-    scan.sentSince = oldestOf(stream);
+    scan.sentSince = stream.oldestSent;
     const piece = await this.#downloadHost.read((snapshot) =>
       readPiece(scan, group, snapshot, this.#host),
     );

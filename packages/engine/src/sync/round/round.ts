@@ -59,7 +59,7 @@ export function* readRound(input: RoundInput, host: StreamHost): Steps<RoundChan
   const window = yield* windowFor(input, host);
   const hasLive = host.groups.liveCount > 0;
   const isLost = hasLive && since < window.start;
-  const isServed = (stream: Stream): boolean => oldestOf(stream) >= window.start;
+  const isServed = (stream: Stream): boolean => stream.oldestSent >= window.start;
   const streams = joining.filter(isServed);
   const late = joining.filter((stream) => !isServed(stream));
   const isLive = hasLive && !isLost;
@@ -95,15 +95,11 @@ function* windowFor(
   let oldest = groups.liveCount > 0 ? since : Number.POSITIVE_INFINITY;
   for (const stream of joining) {
     collections.add(stream.group.collection);
-    oldest = Math.min(oldest, oldestOf(stream));
+    oldest = Math.min(oldest, stream.oldestSent);
   }
   if (oldest >= snapshot.txnId) return { start: 0, documents: [] };
   const isWanted = (name: string): boolean => groups.hasLive(name) || collections.has(name);
   return yield* gatherWindow(snapshot, oldest, isWanted, limits);
-}
-
-export function oldestOf({ sentRanges }: Stream): number {
-  return sentRanges?.oldest ?? Number.POSITIVE_INFINITY;
 }
 
 function resultsOf(

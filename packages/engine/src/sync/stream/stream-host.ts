@@ -5,7 +5,7 @@
 import type { LiveRuns } from "../../query/live/live-run.ts";
 import type { Authority } from "../../query/permission/authority.ts";
 import type { PermissionChecker } from "../../query/permission/permission-checker.ts";
-import type { WrittenStamps } from "../log/change-window.ts";
+import type { WrittenStamps } from "../log/written-stamps.ts";
 import type { FrameCount } from "./frame.ts";
 import type { Groups } from "./group.ts";
 import type { SentCount } from "./outbox.ts";

@@ -6,8 +6,8 @@
 
 import { documentId, type Value } from "@bigpeer/protocol";
 import { approximateSize } from "../../store/records.ts";
-import type { Scan } from "../download/back-fill.ts";
 import type { Group } from "./group.ts";
+import type { Scan } from "./scan.ts";
 import { FIRST_KEY, SentRanges } from "./sent-ranges.ts";
 import type { StreamingSession } from "./streaming-session.ts";
 
@@ -58,6 +58,11 @@ export class Stream {
 
   get key(): string {
     return this.group.prepared.filterKey;
+  }
+
+  /** The oldest transaction as of which something was sent; Infinity if nothing is outstanding. */
+  get oldestSent(): number {
+    return this.sentRanges?.oldest ?? Number.POSITIVE_INFINITY;
   }
 
   get hasWants(): boolean {

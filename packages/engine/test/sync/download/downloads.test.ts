@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { LiveRuns } from "../../../src/query/live/live-run.ts";
 import { MatchIndex } from "../../../src/query/live/match-index.ts";
 import { Downloads } from "../../../src/sync/download/downloads.ts";
-import { WrittenStamps } from "../../../src/sync/log/change-window.ts";
+import { WrittenStamps } from "../../../src/sync/log/written-stamps.ts";
 import { Filters } from "../../../src/sync/stream/filter.ts";
 import { type Group, Groups } from "../../../src/sync/stream/group.ts";
 import { Stream } from "../../../src/sync/stream/stream.ts";
