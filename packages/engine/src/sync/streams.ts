@@ -3,121 +3,63 @@
  * and transactions. Of a peer it knows only how to send, and how many bytes are queued.
  *
  * Two loops do the work, in slices between other work. Rounds bring the live streams to the newest
- * durable transaction. Between rounds, downloads send pieces to sessions with room in their queue.
- * A stream that has caught up joins the next round, which makes it live (see round.ts).
+ * durable transaction (round/rounds.ts). Between rounds, downloads send pieces to sessions with
+ * room in their queue (download/downloads.ts). A stream that has caught up joins the next round,
+ * which makes it live. The stream knows its phase (stream/stream.ts), and here it is placed into
+ * the queue of the loop that serves the phase.
  */
 
-import {
-  compareBytes,
-  documentId,
-  PeerError,
-  type StreamMode,
-  type SyncCursor,
-  type ValueObject,
-} from "@bigpeer/protocol";
-import type { Platform } from "../platform.ts";
+import { PeerError, type StreamMode, type SyncCursor, type ValueObject } from "@bigpeer/protocol";
 import { locate } from "../query/fault.ts";
-import { Budget } from "../query/frame/budget.ts";
-import type { Steps } from "../query/frame/steps.ts";
-import { LiveRuns } from "../query/live/live-run.ts";
-import { MatchIndex } from "../query/live/match-index.ts";
 import type { Authority } from "../query/permission/authority.ts";
-import { PermissionChecker } from "../query/permission/permission-checker.ts";
-import { TimeSlicer } from "../query/run/time-slicer.ts";
-import type { Store, StoreSnapshot } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import { Downloads } from "./download/downloads.ts";
-import { WrittenStamps } from "./log/written-stamps.ts";
-import { Delivery } from "./round/delivery.ts";
-import { readRound } from "./round/round.ts";
+import { SnapshotReader } from "./log/snapshot-reader.ts";
+import { Rounds } from "./round/rounds.ts";
 import { Filters, type PreparedStream } from "./stream/filter.ts";
-import { type Group, Groups } from "./stream/group.ts";
-import { Scan } from "./stream/scan.ts";
 import type { SessionStreams, StreamSession, StreamStats } from "./stream/session-streams.ts";
 import { Stream } from "./stream/stream.ts";
+import { type StreamsOptions, streamContext } from "./stream/stream-context.ts";
 import type { StreamHost } from "./stream/stream-host.ts";
-import { STREAM_LIMITS, type StreamLimits } from "./stream/stream-limits.ts";
-import { StreamingSession, type StreamingSessionHost } from "./stream/streaming-session.ts";
+import { startOf } from "./stream/stream-start.ts";
+import { StreamingSession } from "./stream/streaming-session.ts";
 import { isTransient } from "./stream/transient-error.ts";
-
-export interface StreamsOptions {
-  readonly store: Store;
-  readonly platform: Platform;
-  readonly appId: string;
-  readonly limits?: Partial<StreamLimits>;
-}
-
-/** Time and memory for the lookup of the ids that a condition selects. */
-const SEARCH = { timeMs: 2000, bytes: 64 * 1024 * 1024, memory: undefined };
-
-/** `go_on`: an interrupted fill continues (S72). */
-type FollowMode = StreamMode | "go_on";
-
-/** Memory that permission checks of a session's documents may use. */
-const CHECK_BYTES_MAX = 16 * 1024 * 1024;
 
 export class Streams {
   readonly #store: Store;
-  readonly #platform: Platform;
   readonly #filters: Filters;
   readonly #host: StreamHost;
+  readonly #rounds: Rounds;
   readonly #downloads: Downloads;
-  /** One object for all sessions, of which there are many. */
-  readonly #streamingHost: StreamingSessionHost = {
-    position: () => this.#position,
-    follow: (session, prepared, cursor) => this.#follow(session, prepared, cursor),
-    end: (stream) => this.#end(stream),
-    fail: (stream, error) => this.#fail(stream, error),
-    place: (stream) => this.#place(stream),
-    goOn: (session) => this.#goOn(session),
-    closed: (session) => this.#closed(session),
-  };
-  readonly #slicer: TimeSlicer;
-  readonly #budget: Budget;
   readonly #sessions = new Set<StreamingSession>();
   /** Sessions with streams or outcomes that wait until the peer reads. */
   readonly #waiting = new Set<StreamingSession>();
-  readonly #joining = new Set<Stream>();
-  /** Live streams with requested documents. */
-  readonly #requested = new Set<Stream>();
-  readonly #withOutcomes = new Set<StreamingSession>();
   readonly #endCommits: () => void;
-  #position: number;
-  #noticedMs: number | undefined;
-  #lagMs = 0;
-  #isRounding = false;
-  #isClosed = false;
 
-  constructor({ store, platform, appId, limits = {} }: StreamsOptions) {
+  constructor(options: StreamsOptions) {
+    const { store, platform } = options;
+    const reader = new SnapshotReader(store, platform);
     this.#store = store;
-    this.#platform = platform;
     this.#filters = new Filters(platform);
-    const elapsed = (): number => platform.elapsed();
-    this.#slicer = new TimeSlicer(() => platform.pause(), elapsed);
-    this.#budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: Infinity });
     this.#host = {
-      groups: new Groups(new MatchIndex<Group>(platform, appId)),
-      limits: { ...STREAM_LIMITS, ...limits },
-      runs: new LiveRuns({ platform, appId, ...SEARCH }),
-      stamps: new WrittenStamps(store.identity.site),
-      made: { encoded: 0 },
-      sent: { frames: 0, bytes: 0 },
-      elapsed,
-      checkerOf: checkers(platform, appId),
-    };
-    this.#downloads = new Downloads(this.#host, {
-      newest: () => store.txnId,
-      elapsed,
+      ...streamContext(options),
+      newestTxn: () => store.txnId,
+      position: () => this.#rounds.position,
       pause: () => platform.pause(),
-      read: (work) => this.#read(work),
-      join: (stream) => this.#join(stream),
+      read: (work) => reader.read(work),
+      run: (work) => reader.run(work),
+      follow: (session, prepared, cursor) => this.#follow(session, prepared, cursor),
+      place: (stream) => this.#place(stream),
+      advance: (stream) => this.#advance(stream),
+      end: (stream) => this.#end(stream),
       fail: (stream, error) => this.#fail(stream, error),
       wait: (session) => this.#waiting.add(session),
-    });
-    this.#position = store.txnId;
-    this.#endCommits = store.onCommit(() => {
-      if (this.#host.groups.liveCount > 0) this.#noticedMs ??= platform.elapsed();
-      this.#wake();
-    });
+      goOn: (session) => this.#goOn(session),
+      closed: (session) => this.#closed(session),
+    };
+    this.#rounds = new Rounds(this.#host);
+    this.#downloads = new Downloads(this.#host);
+    this.#endCommits = store.onCommit(() => this.#rounds.committed());
   }
 
   /** Throws a PeerError if the query cannot be subscribed to (S9). */
@@ -131,7 +73,7 @@ export class Streams {
   }
 
   open(session: StreamSession): SessionStreams {
-    const opened = new StreamingSession(session, this.#streamingHost, this.#host);
+    const opened = new StreamingSession(session, this.#host);
     this.#sessions.add(opened);
     return opened;
   }
@@ -139,7 +81,7 @@ export class Streams {
   /** Must be called about once a second: continues work that waits for time to pass. */
   tick(): void {
     for (const session of Array.from(this.#waiting)) this.#goOn(session);
-    this.#wake();
+    this.#rounds.wake();
     this.#downloads.wake();
   }
 
@@ -163,67 +105,42 @@ export class Streams {
       framesSent: sent.frames,
       bytesSent: sent.bytes,
       bytesQueued,
-      lagMs: this.#lagMs,
+      lagMs: this.#rounds.lagMs,
     };
   }
 
   close(): void {
-    this.#isClosed = true;
+    this.#rounds.close();
     this.#endCommits();
     this.#downloads.close();
     for (const session of Array.from(this.#sessions)) session.close();
   }
+
+  // One stream.
 
   #follow(
     session: StreamingSession,
     prepared: PreparedStream,
     cursor: SyncCursor | undefined,
   ): StreamMode {
+    const { groups, limits } = this.#host;
     const former = session.streams.get(prepared.filterKey);
-    const mode = this.#modeOf(prepared, cursor, former);
-    const stream = new Stream(session, this.#host.groups.of(prepared));
-    if (former?.phase === "live") {
+    const { mode, progress } = startOf(prepared, cursor, former, {
+      historyId: this.#store.identity.historyId,
+      txnId: this.#store.txnId,
+      logStart: () => this.#logStart(),
+      resumeTransactions: limits.resumeTransactions,
+    });
+    const stream = new Stream(session, groups.of(prepared), progress);
+    if (former?.isLive === true) {
       session.outbox.say({ t: "behind", filters: [prepared.filter] });
     }
-    this.#host.groups.join(stream);
+    // The group of both streams must not become empty in between.
+    groups.join(stream);
     if (former !== undefined) this.#end(former);
-    session.streams.set(prepared.filterKey, stream);
-    const { after = null, txn = 0 } = cursor ?? {};
-    if (mode === "resume") {
-      stream.markSentUpTo(txn);
-      stream.isUncertain = true;
-    } else if (mode === "go_on") {
-      stream.goOn(new Scan("fill", documentId(after).key), txn);
-    } else {
-      stream.startScan(new Scan(mode));
-    }
-    this.#downloads.advance(stream);
-    return mode === "go_on" ? "fill" : mode;
-  }
-
-  /**
-   * Chooses by S12 to S14, and by S72 if the cursor is inside a fill. Two subscriptions with one
-   * filter and different positions can only start over (S69).
-   */
-  #modeOf(
-    { filter, link }: PreparedStream,
-    cursor: SyncCursor | undefined,
-    former: Stream | undefined,
-  ): FollowMode {
-    const { historyId } = this.#store.identity;
-    const { txnId } = this.#store;
-    if (cursor === undefined || cursor.history !== historyId || cursor.txn > txnId) return "fill";
-    if (link !== undefined) {
-      // A link does not compare (S50), and it never removes a document (S51).
-      const isSame = former === undefined && compareBytes(cursor.filter, filter) === 0;
-      if (!isSame || cursor.txn < this.#logStart()) return "fill";
-      return cursor.after === undefined ? "resume" : "go_on";
-    }
-    if (former !== undefined) return former.scan?.kind === "fill" ? "fill" : "compare";
-    if (compareBytes(cursor.filter, filter) !== 0) return "compare";
-    const isFar = txnId - cursor.txn > this.#host.limits.resumeTransactions;
-    if (isFar || cursor.txn < this.#logStart()) return "compare";
-    return cursor.after === undefined ? "resume" : "go_on";
+    session.add(stream);
+    this.#advance(stream);
+    return mode;
   }
 
   /** If the log start cannot be read now, a later read finds that a stream is below it. */
@@ -236,30 +153,22 @@ export class Streams {
     }
   }
 
-  #join(stream: Stream): void {
-    this.#joining.add(stream);
-    this.#wake();
+  #place(stream: Stream): void {
+    this.#rounds.place(stream);
+    this.#downloads.place(stream);
   }
 
-  /** The peer requested documents of a stream. */
-  #place(stream: Stream): void {
-    if (stream.phase === "answer") this.#downloads.advance(stream);
-    else if (stream.phase !== "live") this.#downloads.place(stream);
-    else if (stream.hasWants) {
-      this.#requested.add(stream);
-      this.#wake();
-    }
+  #advance(stream: Stream): void {
+    stream.advance(this.#store.txnId, this.#host.limits.joinTransactions);
+    this.#place(stream);
   }
 
   #end(stream: Stream): void {
     if (stream.isOver) return;
-    const { session } = stream;
+    stream.end();
+    this.#place(stream);
     this.#host.groups.leave(stream);
-    stream.isOver = true;
-    this.#joining.delete(stream);
-    this.#requested.delete(stream);
-    this.#downloads.remove(stream);
-    if (session.streams.get(stream.key) === stream) session.streams.delete(stream.key);
+    stream.session.remove(stream);
   }
 
   #fail(stream: Stream, error: unknown): void {
@@ -269,180 +178,35 @@ export class Streams {
     stream.session.port.onFailed(stream.key, peerErrorOf(locate(error, statement.text)));
   }
 
-  #closed(session: StreamingSession): void {
-    this.#sessions.delete(session);
-    this.#waiting.delete(session);
-    this.#withOutcomes.delete(session);
-  }
+  // One session.
 
-  /** The session has outcomes, or reads again. */
   #goOn(session: StreamingSession): void {
-    if (session.outcomes.length > 0 && session.outbox.fits(0)) this.#withOutcomes.add(session);
-    let isWaiting = session.outcomes.length > 0 && !session.outbox.fits(0);
-    if (session.outbox.isReadyAt(this.#platform.elapsed())) {
+    const { outbox } = session;
+    const hasOutcomes = session.unsentOutcomes > 0;
+    const hasRoom = outbox.fits(0);
+    if (hasOutcomes && hasRoom) this.#rounds.addSession(session);
+    if (outbox.isReadyAt(this.#host.elapsed())) {
       for (const stream of session.streams.values()) {
-        if (stream.phase === "behind") this.#downloads.advance(stream);
+        if (stream.phase === "behind") this.#advance(stream);
       }
     }
     this.#downloads.unblock(session);
+    let isWaiting = (hasOutcomes && !hasRoom) || session.blocked !== undefined;
     for (const { phase } of session.streams.values()) isWaiting ||= phase === "behind";
-    if (isWaiting || session.blocked !== undefined) this.#waiting.add(session);
+    if (isWaiting) this.#waiting.add(session);
     else this.#waiting.delete(session);
-    this.#wake();
+    this.#rounds.wake();
   }
 
-  get #isRoundDue(): boolean {
-    const { txnId } = this.#store;
-    if (this.#joining.size > 0 || this.#requested.size > 0) return true;
-    if (this.#host.groups.liveCount > 0 && txnId > this.#position) return true;
-    for (const { outcomes } of this.#withOutcomes) {
-      if (outcomes[0] !== undefined && outcomes[0].txn <= txnId) return true;
-    }
-    return false;
-  }
-
-  #wake(): void {
-    if (this.#isRounding || this.#isClosed || !this.#isRoundDue) return;
-    this.#isRounding = true;
-    void this.#rounds();
-  }
-
-  async #rounds(): Promise<void> {
-    while (!this.#isClosed && this.#isRoundDue) {
-      // Callers that wait for a commit are notified first, so that their outcomes go along.
-      await this.#platform.pause();
-      if (this.#isClosed) break;
-      try {
-        await this.#round();
-      } catch (error) {
-        if (!isTransient(error)) this.#failAll(error);
-      }
-    }
-    this.#isRounding = false;
-  }
-
-  async #round(): Promise<void> {
-    const input = {
-      since: this.#position,
-      joining: [...this.#joining],
-      sessions: [...this.#withOutcomes],
-      requested: [...this.#requested],
-    };
-    const noticedMs = this.#takeNotice();
-    const changes = await this.#read((snapshot) => readRound({ snapshot, ...input }, this.#host));
-    const delivery = new Delivery(changes, this.#host, {
-      becomeLive: (stream, txn) => this.#becomeLive(stream, txn),
-      leaveBehind: (session, streams, txn) => this.#leaveBehind(session, streams, txn),
-      fallBehind: (session, txn) => this.#fallBehind(session, txn),
-      catchUp: (stream) => this.#catchUp(stream),
-      fail: (stream, error) => this.#fail(stream, error),
-      tookOutcomes: (session, count) => this.#tookOutcomes(session, count),
-      holdOutcomes: (session) => this.#holdOutcomes(session),
-    });
-    await this.#slicer.take(delivery.steps(), this.#budget, NOTHING_HELD);
-    this.#position = changes.txn;
-    for (const stream of input.requested) {
-      if (stream.phase !== "live" || !stream.hasWants) this.#requested.delete(stream);
-    }
-    if (noticedMs !== undefined) this.#lagMs = this.#platform.elapsed() - noticedMs;
-  }
-
-  /** When the first commit was noticed that no round has brought yet. */
-  #takeNotice(): number | undefined {
-    const noticedMs = this.#noticedMs;
-    this.#noticedMs = undefined;
-    return noticedMs;
-  }
-
-  #becomeLive(stream: Stream, txn: number): void {
-    this.#joining.delete(stream);
-    if (stream.isOver) return;
-    stream.settle(txn, this.#platform.elapsed());
-    stream.sentRanges = undefined;
-    stream.scan = undefined;
-    stream.isUncertain = false;
-    this.#host.groups.beginLive(stream);
-    if (stream.hasWants) this.#requested.add(stream);
-  }
-
-  #leaveBehind(session: StreamingSession, streams: readonly Stream[], txn: number): void {
-    session.outbox.say({ t: "behind", filters: streams.map(({ group }) => group.filter) });
-    for (const stream of streams) {
-      this.#endLive(stream, txn);
-      this.#catchUp(stream);
-    }
-  }
-
-  #fallBehind(session: StreamingSession, txn: number): void {
-    const streams = [...session.live()];
-    session.outbox.fall(this.#platform.elapsed());
-    session.outbox.say({ t: "behind", filters: streams.map(({ group }) => group.filter) });
-    for (const stream of streams) this.#endLive(stream, txn);
-    this.#waiting.add(session);
-  }
-
-  #endLive(stream: Stream, txn: number): void {
-    this.#host.groups.endLive(stream);
-    this.#requested.delete(stream);
-    stream.markSentUpTo(txn);
-  }
-
-  #catchUp(stream: Stream): void {
-    this.#joining.delete(stream);
-    stream.phase = "catch";
-    this.#downloads.place(stream);
-  }
-
-  #tookOutcomes(session: StreamingSession, count: number): void {
-    session.outcomes = session.outcomes.slice(count);
-    if (session.outcomes.length === 0) this.#withOutcomes.delete(session);
-  }
-
-  #holdOutcomes(session: StreamingSession): void {
-    this.#withOutcomes.delete(session);
-    this.#waiting.add(session);
-  }
-
-  /** Reads from one snapshot, in slices, and closes the snapshot in any case. */
-  async #read<T>(work: (snapshot: StoreSnapshot) => Steps<T>): Promise<T> {
-    const snapshot = this.#store.snapshot();
-    let steps: Steps<T>;
-    try {
-      steps = work(snapshot);
-    } catch (error) {
-      snapshot.close();
-      throw error;
-    }
-    return this.#slicer.take(steps, this.#budget, snapshot);
-  }
-
-  /** The store itself fails: all streams end. */
-  #failAll(error: unknown): void {
-    for (const group of Array.from(this.#host.groups.all())) {
-      for (const stream of Array.from(group.streams)) this.#fail(stream, error);
-    }
-    this.#withOutcomes.clear();
+  #closed(session: StreamingSession): void {
+    this.#sessions.delete(session);
+    this.#waiting.delete(session);
+    this.#rounds.removeSession(session);
   }
 }
-
-const NOTHING_HELD = { close: (): void => undefined };
 
 function peerErrorOf(error: unknown): PeerError {
   if (error instanceof PeerError) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new PeerError("query.store", message, { cause: error });
-}
-
-/** One permission checker for each authority, as long as the authority is in use. */
-function checkers(platform: Platform, appId: string): StreamHost["checkerOf"] {
-  const known = new WeakMap<Authority, PermissionChecker>();
-  const elapsed = (): number => platform.elapsed();
-  const budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: CHECK_BYTES_MAX });
-  const run = { args: {}, platform, budget, request: { id: "", appId, startMs: 0 } };
-  return (authority) => {
-    if (authority === undefined || authority.isReadingAll) return undefined;
-    const checker = known.get(authority) ?? new PermissionChecker(authority, run);
-    known.set(authority, checker);
-    return checker;
-  };
 }

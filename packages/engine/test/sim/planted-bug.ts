@@ -10,7 +10,7 @@ import { Store } from "../../src/store/store.ts";
 import { Transaction } from "../../src/store/transaction.ts";
 import type { UploadAnswer } from "../../src/store/upload.ts";
 import { PresenceBoard } from "../../src/sync/device/presence-board.ts";
-import { Stream } from "../../src/sync/stream/stream.ts";
+import { Progress } from "../../src/sync/stream/progress.ts";
 import { plantOpenChecker, unchecked } from "../support/open-checker.ts";
 import { all, replace } from "../support/replaced-method.ts";
 
@@ -77,11 +77,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
     plant: () =>
       replace(
-        Stream.prototype,
-        "goOn",
+        Progress,
+        "ofInterruptedFill",
         (original) =>
-          function goOn(this: Stream, scan, _txn) {
-            original.call(this, scan, Number.MAX_SAFE_INTEGER);
+          function ofInterruptedFill(this: typeof Progress, through, _txn) {
+            return original.call(this, through, Number.MAX_SAFE_INTEGER);
           },
       ),
   },

@@ -13,7 +13,8 @@ import { imageBefore } from "../../store/change-log.ts";
 import type { MetaRecord } from "../../store/records.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import type { WindowDocument } from "../log/change-window.ts";
-import type { Group, Groups } from "../stream/group.ts";
+import type { Group } from "../stream/group.ts";
+import type { Groups } from "../stream/groups.ts";
 
 /** Whether metadata belong to a visible document. */
 export function isAlive({ bytes, offset }: MetaRecord): boolean {

@@ -16,45 +16,10 @@ import type { StoredDocument } from "../../store/view.ts";
 import type { ChangeWindow, WindowChange, WindowDocument } from "../log/change-window.ts";
 import type { Group } from "../stream/group.ts";
 import type { Stream } from "../stream/stream.ts";
-import type { StreamHost } from "../stream/stream-host.ts";
+import type { StreamContext } from "../stream/stream-context.ts";
 import { DocumentChange } from "./document-change.ts";
 import { isEcho, isFrom } from "./link-change.ts";
-
-/** Entries to send for one filter. */
-export class OutgoingChanges {
-  readonly entries: Uint8Array[] = [];
-  readonly #keys: string[] = [];
-  #known: Set<string> | undefined;
-  bytes = 0;
-
-  add(idKey: string, entry: Uint8Array): void {
-    this.entries.push(entry);
-    this.#keys.push(idKey);
-    this.bytes += entry.length;
-  }
-
-  /** Whether the last entry is about this document. */
-  endsWith(idKey: string): boolean {
-    return this.#keys.at(-1) === idKey;
-  }
-
-  /** Last document after `after`, up to and including `through`, that has an entry. */
-  lastIn(after: string, through: string): string | undefined {
-    return this.#keys.findLast((key) => key > after && key <= through);
-  }
-
-  /** Whether a document has an entry. */
-  has(idKey: string): boolean {
-    this.#known ??= new Set(this.#keys);
-    return this.#known.has(idKey);
-  }
-
-  /** Drops the entries, because they are too large to send. */
-  clear(): void {
-    this.entries.length = 0;
-    this.#keys.length = 0;
-  }
-}
+import { OutgoingChanges } from "./outgoing-changes.ts";
 
 /** Changes for a stream that catches up. */
 export interface StreamChanges {
@@ -84,8 +49,8 @@ export interface Matched {
   readonly failed: ReadonlyMap<Group, unknown>;
 }
 
-export function* matchWindow(matching: Matching, host: StreamHost): Steps<Matched> {
-  const matcher = new Matcher(matching, host);
+export function* matchWindow(matching: Matching, context: StreamContext): Steps<Matched> {
+  const matcher = new Matcher(matching, context);
   yield* matcher.all();
   return matcher;
 }
@@ -98,7 +63,7 @@ const LOOKS_PER_PAUSE = 16;
 
 class Matcher implements Matched {
   readonly #matching: Matching;
-  readonly #host: StreamHost;
+  readonly #context: StreamContext;
   readonly #byGroup = new Map<Group, StreamChanges[]>();
   readonly streams: StreamChanges[] = [];
   readonly live = new Map<Group, OutgoingChanges>();
@@ -109,9 +74,9 @@ class Matcher implements Matched {
   #bytes = 0;
   #looks = 0;
 
-  constructor(matching: Matching, host: StreamHost) {
+  constructor(matching: Matching, context: StreamContext) {
     this.#matching = matching;
-    this.#host = host;
+    this.#context = context;
     for (const stream of matching.streams) {
       const each: StreamChanges = { stream, outgoing: new OutgoingChanges(), cut: undefined };
       this.streams.push(each);
@@ -126,7 +91,7 @@ class Matcher implements Matched {
     for (const [i, document] of documents.entries()) {
       yield* this.#document(document);
       yield;
-      if (this.#bytes > this.#host.limits.heldBytes && this.#matching.since === undefined) {
+      if (this.#bytes > this.#context.limits.heldBytes && this.#matching.since === undefined) {
         this.#stop(document, documents[i + 1]);
         return;
       }
@@ -150,7 +115,7 @@ class Matcher implements Matched {
     const after = snapshot.getByKey(collection, idKey);
     const encoded = new DocumentChange(snapshot, document, after);
     if (this.#matching.since !== undefined && encoded.isLarge)
-      yield* this.#host.stamps.learn(document);
+      yield* this.#context.stamps.learn(document);
     let fields: ValueObject | undefined = after?.fields;
     let last = after;
     for (const [i, change] of changes.entries()) {
@@ -174,7 +139,7 @@ class Matcher implements Matched {
 
   *#evaluate(streamChange: StreamChange): Steps<void> {
     const { document, before, after, span } = streamChange;
-    const { index } = this.#host.groups;
+    const { index } = this.#context.groups;
     const { since } = this.#matching;
     const isLive = since !== undefined && isIn(span, since);
     const change = { collection: document.collection, before, after };
@@ -188,7 +153,7 @@ class Matcher implements Matched {
       if (this.#isExhausted(group)) continue;
       const { work } = index;
       const match = index.matchOf(entry, change);
-      if (index.work - work > this.#host.limits.freeWork) {
+      if (index.work - work > this.#context.limits.freeWork) {
         charge(group, index.work - work);
         yield;
       }
@@ -212,7 +177,7 @@ class Matcher implements Matched {
     if (streams === undefined) return NONE_STARTING;
     return streams.filter(({ stream, outgoing, cut }) => {
       if (cut !== undefined || idKey <= stream.sweep) return false;
-      const sentTxn = stream.sentRanges?.at(idKey);
+      const sentTxn = stream.sentTxn(idKey);
       if (sentTxn === undefined) return false;
       // The peer may hold any state since the cursor: one entry for the document is enough.
       if (stream.isUncertainOf(idKey))
@@ -261,7 +226,7 @@ class Matcher implements Matched {
   ): void {
     // Deletions are added for all documents, whether they matched or not.
     if (after === undefined) return;
-    const { groups } = this.#host;
+    const { groups } = this.#context;
     const hasChanges = (since: number): boolean =>
       !isEcho(group, document, { after, since }, groups);
     const whole = (): Uint8Array => (kind === "leave" ? encoded.left() : encoded.put());
@@ -269,7 +234,7 @@ class Matcher implements Matched {
       this.#addLive(group, { document, encoded }, whole());
     }
     for (const each of streams) {
-      if (hasChanges(each.stream.sentRanges?.at(document.idKey) ?? 0))
+      if (hasChanges(each.stream.sentTxn(document.idKey) ?? 0))
         this.#addTo(each, document, whole());
     }
   }
@@ -279,7 +244,7 @@ class Matcher implements Matched {
     const { collection, idKey, changes } = document;
     const { since } = this.#matching;
     const newest = changes[0]?.txnId ?? 0;
-    for (const group of this.#host.groups.linksOf(collection)) {
+    for (const group of this.#context.groups.linksOf(collection)) {
       const tombstone = encoded.tombstone();
       if (tombstone === undefined) return;
       const hasChanges = (sentTxn: number | undefined): boolean =>
@@ -288,7 +253,7 @@ class Matcher implements Matched {
         this.#addLive(group, { document, encoded }, tombstone);
       for (const each of this.#byGroup.get(group) ?? NONE_STARTING) {
         const { stream, cut } = each;
-        if (cut !== undefined || idKey <= stream.sweep || !hasChanges(stream.sentRanges?.at(idKey)))
+        if (cut !== undefined || idKey <= stream.sweep || !hasChanges(stream.sentTxn(idKey)))
           continue;
         this.#addTo(each, document, tombstone);
       }
@@ -306,7 +271,7 @@ class Matcher implements Matched {
       outgoing = new OutgoingChanges();
       this.live.set(group, outgoing);
     }
-    const { limits } = this.#host;
+    const { limits } = this.#context;
     outgoing.add(streamChange.document.idKey, entry);
     const held = this.#bytes + streamChange.encoded.bytes;
     if (outgoing.bytes <= limits.roundBytes && held <= limits.heldBytes) return;
@@ -317,7 +282,7 @@ class Matcher implements Matched {
   /** Adds an entry, and cuts the changes where they exceed the size of one piece. */
   #addTo(each: StreamChanges, { idKey }: WindowDocument, entry: Uint8Array): void {
     each.outgoing.add(idKey, entry);
-    if (each.outgoing.bytes > this.#host.limits.catchUpBytes) each.cut = idKey;
+    if (each.outgoing.bytes > this.#context.limits.catchUpBytes) each.cut = idKey;
   }
 
   #entry(streamChange: StreamChange, entry: MatchEntry<Group>, kind: MatchKind): Uint8Array {
@@ -331,7 +296,7 @@ class Matcher implements Matched {
 
   #delta({ document, encoded, span }: StreamChange): Uint8Array | undefined {
     const { since = 0, snapshot } = this.#matching;
-    const { stamps } = this.#host;
+    const { stamps } = this.#context;
     return encoded.delta({
       from: span.change.previous,
       stamps: () => stamps.since(document, since, snapshot.head.horizon),

@@ -26,19 +26,10 @@ import { metaOf, wholeEntry } from "../change/document-change.ts";
 import { isAlive, tombstoneEntry } from "../change/link-change.ts";
 import { compareKeys } from "../log/change-window.ts";
 import type { Group } from "../stream/group.ts";
-import type { Scan } from "../stream/scan.ts";
+import type { NamedKeys, Piece, ScanPosition } from "../stream/scan.ts";
 import { FIRST_KEY } from "../stream/sent-ranges.ts";
-import type { StreamHost } from "../stream/stream-host.ts";
-
-export interface Piece {
-  /** Undefined if nothing matched: the next piece then covers this range as well. */
-  readonly frame: Uint8Array | undefined;
-  readonly txn: number;
-  /** Key of the last id that was read; undefined for the last piece. */
-  readonly through: string | undefined;
-  /** Key of the last id in the frame; undefined for the last piece, or if nothing matched. */
-  readonly sentThrough: string | undefined;
-}
+import type { Stream } from "../stream/stream.ts";
+import type { StreamContext } from "../stream/stream-context.ts";
 
 type Line = DocumentEntry | readonly [id: Value, version: number];
 
@@ -47,19 +38,20 @@ const LINE_BYTES = 24;
 
 /** Reads the next piece. Throws if the evaluation of the condition fails. */
 export function* readPiece(
-  scan: Scan,
-  group: Group,
+  scan: ScanPosition,
+  { group, oldestSent }: Stream,
   snapshot: StoreSnapshot,
-  host: StreamHost,
+  context: StreamContext,
 ): Steps<Piece> {
-  const { limits, groups } = host;
+  const { limits, groups } = context;
+  const named = yield* namedKeys(scan, group, snapshot, context);
   const lines: Line[] = [];
   let looks = 0;
   let bytes = 0;
   let through: string | undefined;
   let lastKey: string | undefined;
   let isCut = false;
-  for (const [idKey, document, known] of yield* candidates(scan, group, snapshot, host)) {
+  for (const [idKey, document, known] of candidates(scan, group, snapshot, named)) {
     through = idKey;
     const isGone = known !== undefined && document === undefined;
     const tombstone = isGone ? tombstoneEntry(idOfKey(idKey), known) : undefined;
@@ -87,27 +79,35 @@ export function* readPiece(
   }
   const end = isCut ? through : undefined;
   const isSent = lines.length > 0 || end === undefined;
-  if (isSent) host.made.encoded++;
+  if (isSent) context.made.encoded++;
   // The range ends at an id that matched: the peer must not learn of any other id (S14).
   const sentThrough = isCut ? lastKey : undefined;
-  scan.sentSince = Math.min(scan.sentSince, snapshot.txnId);
-  const frame = isSent ? frameOf(scan, group, lines, sentThrough) : undefined;
-  return { frame, txn: snapshot.txnId, through: end, sentThrough };
+  const asOf = Math.min(oldestSent, snapshot.txnId);
+  const range = { kind: scan.kind, after: scan.sentThrough, through: sentThrough, asOf };
+  const frame = isSent ? frameOf(range, group, lines) : undefined;
+  return { frame, txn: snapshot.txnId, through: end, sentThrough, asOf, named };
 }
 
 /** Frame of a range without matches. It ends at an id that the peer is about to receive. */
-export function emptyPiece(scan: Scan, group: Group, through: string): Uint8Array {
-  return frameOf(scan, group, [], through);
+export function emptyPiece(scan: ScanPosition, group: Group, through: string): Uint8Array {
+  const { kind, sentThrough: after, asOf } = scan;
+  return frameOf({ kind, after, through, asOf }, group, []);
+}
+
+interface FrameRange extends Pick<ScanPosition, "kind" | "asOf"> {
+  /** The range begins after this key. */
+  readonly after: string;
+  /** Key of its last id; undefined for the last range. */
+  readonly through: string | undefined;
 }
 
 function frameOf(
-  { kind, sentThrough, sentSince }: Scan,
+  { kind, after, through, asOf }: FrameRange,
   { filter }: Group,
   lines: readonly Line[],
-  through: string | undefined,
 ): Uint8Array {
   const range: IdRange = {
-    ...(sentThrough !== FIRST_KEY && { after: idOfKey(sentThrough) }),
+    ...(after !== FIRST_KEY && { after: idOfKey(after) }),
     ...(through !== undefined && { through: idOfKey(through) }),
   };
   if (kind === "compare") {
@@ -119,7 +119,7 @@ function frameOf(
     });
   }
   const entries = lines as readonly DocumentEntry[];
-  return encodeMessage({ t: "documents", filter, entries, range, asOf: sentSince });
+  return encodeMessage({ t: "documents", filter, entries, range, asOf });
 }
 
 /** A link also gets metadata: a document that is not visible may be a deleted one. */
@@ -129,24 +129,16 @@ type Candidate = readonly [
   meta?: MetaRecord | undefined,
 ];
 
-function* candidates(
-  scan: Scan,
-  group: Group,
+function candidates(
+  { through }: ScanPosition,
+  { collection, follower }: Group,
   snapshot: StoreSnapshot,
-  host: StreamHost,
-): Steps<Iterable<Candidate>> {
-  const { txnId } = snapshot;
-  if (scan.named !== null && scan.named?.txn !== txnId) {
-    const keys = yield* findNamed(group, snapshot, host);
-    scan.named = keys === undefined ? null : { txn: txnId, keys };
-  }
-  const { named, through } = scan;
-  if (group.follower !== undefined) {
-    return withTombstones(snapshot, group.collection, through, named?.keys);
-  }
-  return named === null || named === undefined
-    ? scanned(snapshot, group.collection, through)
-    : lookedUp(snapshot, group.collection, keysBehind(named.keys, through));
+  named: NamedKeys | null,
+): Iterable<Candidate> {
+  if (follower !== undefined) return withTombstones(snapshot, collection, through, named?.keys);
+  return named === null
+    ? scanned(snapshot, collection, through)
+    : lookedUp(snapshot, collection, keysBehind(named.keys, through));
 }
 
 /** All documents, or the named ones, and all tombstones, in the order of ids. */
@@ -198,6 +190,19 @@ function keysBehind(keys: readonly string[], after: string): readonly string[] {
   return from < 0 ? [] : keys.slice(from);
 }
 
+/** Keys that the condition or an index names in the snapshot; null if all documents are read. */
+function* namedKeys(
+  { named }: ScanPosition,
+  group: Group,
+  snapshot: StoreSnapshot,
+  context: StreamContext,
+): Steps<NamedKeys | null> {
+  const { txnId } = snapshot;
+  if (named === null || named?.txn === txnId) return named;
+  const keys = yield* findNamed(group, snapshot, context);
+  return keys === undefined ? null : { txn: txnId, keys };
+}
+
 /**
  * Sorted keys of all documents that match, and perhaps of some more. Undefined if they are too many
  * or too hard to find: then the caller scans the whole collection, piece by piece.
@@ -205,7 +210,7 @@ function keysBehind(keys: readonly string[], after: string): readonly string[] {
 function* findNamed(
   { prepared }: Group,
   snapshot: StoreSnapshot,
-  { limits, runs }: StreamHost,
+  { limits, runs }: StreamContext,
 ): Steps<readonly string[] | undefined> {
   const { statement, args } = prepared;
   const { choice, text } = statement;

@@ -9,7 +9,7 @@ import { type Matched, matchWindow, type StreamChanges } from "../change/matchin
 import { gatherSlice, gatherWindow } from "../log/change-window.ts";
 import type { Group } from "../stream/group.ts";
 import type { Stream } from "../stream/stream.ts";
-import type { StreamHost } from "../stream/stream-host.ts";
+import type { StreamContext } from "../stream/stream-context.ts";
 
 export interface CatchUpChanges {
   readonly txn: number;
@@ -23,7 +23,7 @@ export interface CatchUpChanges {
 export function* readCatchUp(
   snapshot: StoreSnapshot,
   streams: readonly Stream[],
-  host: StreamHost,
+  context: StreamContext,
 ): Steps<CatchUpChanges> {
   const txn = snapshot.txnId;
   const collections = new Set<string>();
@@ -33,18 +33,18 @@ export function* readCatchUp(
     oldest = Math.min(oldest, stream.oldestSent);
   }
   const isWanted = (name: string): boolean => collections.has(name);
-  const window = yield* gatherWindow(snapshot, oldest, isWanted, host.limits);
+  const window = yield* gatherWindow(snapshot, oldest, isWanted, context.limits);
   const isServed = (stream: Stream): boolean => stream.oldestSent >= window.start;
   const served = streams.filter(isServed);
   const matching = { snapshot, window, since: undefined, streams: served };
-  const matched = yield* matchWindow(matching, host);
+  const matched = yield* matchWindow(matching, context);
   const changes = [...matched.streams];
   const lost: Stream[] = [];
   const failed = new Map(matched.failed);
   const exhausted = new Set(matched.exhausted);
   for (const stream of streams) {
     if (isServed(stream)) continue;
-    const slice = yield* readSlice(snapshot, stream, host);
+    const slice = yield* readSlice(snapshot, stream, context);
     if (slice === undefined) {
       lost.push(stream);
       continue;
@@ -66,20 +66,20 @@ const SLICED_TRANSACTIONS = 10;
 function* readSlice(
   snapshot: StoreSnapshot,
   stream: Stream,
-  host: StreamHost,
+  context: StreamContext,
 ): Steps<Matched | undefined> {
   const { group, sweep: after } = stream;
   const { head } = snapshot;
   const since = stream.oldestSent;
-  const countMax = host.limits.gatheredChanges * SLICED_TRANSACTIONS;
+  const countMax = context.limits.gatheredChanges * SLICED_TRANSACTIONS;
   if (group.follower === undefined || since < head.floor) return undefined;
   if (head.txnId - since > countMax) return undefined;
   const { collection } = group;
-  const slice = yield* gatherSlice(snapshot, { collection, since, after }, host.limits);
+  const slice = yield* gatherSlice(snapshot, { collection, since, after }, context.limits);
   const window = { start: since, documents: slice.documents };
   const matched = yield* matchWindow(
     { snapshot, window, since: undefined, streams: [stream] },
-    host,
+    context,
   );
   for (const each of matched.streams) each.cut ??= slice.through;
   return matched;

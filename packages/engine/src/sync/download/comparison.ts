@@ -11,7 +11,7 @@ import type { StoredDocument } from "../../store/view.ts";
 import { metaOf, wholeEntry } from "../change/document-change.ts";
 import { tombstoneEntry } from "../change/link-change.ts";
 import type { Stream } from "../stream/stream.ts";
-import type { StreamHost } from "../stream/stream-host.ts";
+import type { StreamContext } from "../stream/stream-context.ts";
 
 export interface Answers {
   readonly entries: readonly DocumentEntry[];
@@ -29,13 +29,13 @@ export interface Answers {
 export function* readWanted(
   stream: Stream,
   snapshot: StoreSnapshot,
-  { groups, limits }: StreamHost,
+  { groups, limits }: StreamContext,
 ): Steps<Answers> {
-  const { wants = [], group } = stream;
+  const { group } = stream;
   const entries: DocumentEntry[] = [];
   let bytes = 0;
   let count = 0;
-  for (const wanted of wants.slice(0, limits.pieceDocuments)) {
+  for (const wanted of stream.firstWanted(limits.pieceDocuments)) {
     count++;
     const { id, key } = documentId(wanted);
     const document = snapshot.getByKey(group.collection, key);
@@ -69,11 +69,7 @@ function linkAnswer(
 }
 
 /** Whether a catch-up still has to send the document. */
-function isStillToSend(
-  { phase, sentRanges }: Stream,
-  idKey: string,
-  meta: MetaRecord | undefined,
-): boolean {
-  const at = phase === "live" ? undefined : sentRanges?.at(idKey);
-  return at !== undefined && meta !== undefined && meta.version > at;
+function isStillToSend(stream: Stream, idKey: string, meta: MetaRecord | undefined): boolean {
+  const sentTxn = stream.sentTxn(idKey);
+  return sentTxn !== undefined && meta !== undefined && meta.version > sentTxn;
 }

@@ -13,7 +13,7 @@ import { type Matched, matchWindow } from "../change/matching.ts";
 import { type Answers, readWanted } from "../download/comparison.ts";
 import { type ChangeWindow, gatherWindow } from "../log/change-window.ts";
 import type { Stream } from "../stream/stream.ts";
-import type { StreamHost } from "../stream/stream-host.ts";
+import type { StreamContext } from "../stream/stream-context.ts";
 import type { StreamingSession } from "../stream/streaming-session.ts";
 import { isTransient } from "../stream/transient-error.ts";
 import { readOutcomes, type SizedOutcome } from "./upload-outcome.ts";
@@ -53,30 +53,30 @@ export interface SessionResults {
   readonly answers: { readonly stream: Stream; readonly answers: Answers }[];
 }
 
-export function* readRound(input: RoundInput, host: StreamHost): Steps<RoundChanges> {
+export function* readRound(input: RoundInput, context: StreamContext): Steps<RoundChanges> {
   const { snapshot, since, joining, sessions, requested } = input;
   const txn = snapshot.txnId;
-  const window = yield* windowFor(input, host);
-  const hasLive = host.groups.liveCount > 0;
+  const window = yield* windowFor(input, context);
+  const hasLive = context.groups.liveCount > 0;
   const isLost = hasLive && since < window.start;
   const isServed = (stream: Stream): boolean => stream.oldestSent >= window.start;
   const streams = joining.filter(isServed);
   const late = joining.filter((stream) => !isServed(stream));
   const isLive = hasLive && !isLost;
   const matching = { snapshot, window, since: isLive ? since : undefined, streams };
-  const matched = yield* matchWindow(matching, host);
+  const matched = yield* matchWindow(matching, context);
   const results = new Map<StreamingSession, SessionResults>();
   for (const session of sessions) {
     const each = resultsOf(results, session);
     each.counted = [...session.live()].filter(
       ({ group }) => matched.live.has(group) && !matched.tooMuch.has(group),
     );
-    each.outcomes = yield* readOutcomes(session, { snapshot, since, matched }, host);
+    each.outcomes = yield* readOutcomes(session, { snapshot, since, matched }, context);
   }
   const failed = new Map<Stream, unknown>();
   for (const stream of requested) {
     try {
-      const answers = yield* readWanted(stream, snapshot, host);
+      const answers = yield* readWanted(stream, snapshot, context);
       resultsOf(results, stream.session).answers.push({ stream, answers });
     } catch (error) {
       // A condition of one peer that fails must not affect the others.
@@ -89,7 +89,7 @@ export function* readRound(input: RoundInput, host: StreamHost): Steps<RoundChan
 
 function* windowFor(
   { snapshot, since, joining }: RoundInput,
-  { groups, limits }: StreamHost,
+  { groups, limits }: StreamContext,
 ): Steps<ChangeWindow> {
   const collections = new Set<string>();
   let oldest = groups.liveCount > 0 ? since : Number.POSITIVE_INFINITY;

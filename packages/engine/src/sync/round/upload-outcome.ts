@@ -10,9 +10,10 @@ import type { PermissionChecker } from "../../query/permission/permission-checke
 import type { StoreSnapshot } from "../../store/store.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { goneEntry, metaOf, wholeEntry } from "../change/document-change.ts";
-import type { Matched, OutgoingChanges } from "../change/matching.ts";
+import type { Matched } from "../change/matching.ts";
+import type { OutgoingChanges } from "../change/outgoing-changes.ts";
 import type { StreamOutcome, WrittenDocument } from "../stream/session-streams.ts";
-import type { StreamHost } from "../stream/stream-host.ts";
+import type { StreamContext } from "../stream/stream-context.ts";
 import type { StreamingSession } from "../stream/streaming-session.ts";
 
 /** Documents beyond these bytes are sent as `drop`: a message must stay within its limit. */
@@ -42,15 +43,15 @@ export interface OutcomeRound {
 export function* readOutcomes(
   session: StreamingSession,
   round: OutcomeRound,
-  host: StreamHost,
+  context: StreamContext,
 ): Steps<SizedOutcome[]> {
-  const reader = new OutcomeReader(session, round, host);
+  const reader = new OutcomeReader(session, round, context);
   const { txnId } = round.snapshot;
   const read: SizedOutcome[] = [];
   let bytes = 0;
   for (const outcome of session.outcomes) {
     // Outcomes that are too much for this round wait for the next one.
-    if (outcome.txn > txnId || bytes > host.limits.roundBytes) break;
+    if (outcome.txn > txnId || bytes > context.limits.roundBytes) break;
     const each = yield* reader.read(outcome);
     bytes += each.bytes;
     read.push(each);
@@ -61,14 +62,14 @@ export function* readOutcomes(
 class OutcomeReader {
   readonly #session: StreamingSession;
   readonly #round: OutcomeRound;
-  readonly #host: StreamHost;
+  readonly #context: StreamContext;
   readonly #checker: PermissionChecker | undefined;
 
-  constructor(session: StreamingSession, round: OutcomeRound, host: StreamHost) {
+  constructor(session: StreamingSession, round: OutcomeRound, context: StreamContext) {
     this.#session = session;
     this.#round = round;
-    this.#host = host;
-    this.#checker = host.checkerOf(session.port.authority);
+    this.#context = context;
+    this.#checker = context.checkerOf(session.port.authority);
   }
 
   *read(given: StreamOutcome): Steps<SizedOutcome> {
@@ -115,7 +116,7 @@ class OutcomeReader {
     after: StoredDocument | undefined,
   ): boolean {
     if (after === undefined || txn > this.#round.since) return false;
-    const { index } = this.#host.groups;
+    const { index } = this.#context.groups;
     for (const { group } of this.#session.live()) {
       if (group.collection !== collection || this.#round.matched.tooMuch.has(group)) continue;
       if (isTrue(() => index.matches(group.entry, after))) return true;
@@ -126,7 +127,7 @@ class OutcomeReader {
   /** Whether a stream brings the document, live or not: the outcome must not drop it then. */
   #isFollowed(collection: string, after: StoredDocument | undefined): boolean {
     if (after === undefined) return false;
-    const { index } = this.#host.groups;
+    const { index } = this.#context.groups;
     for (const { group } of this.#session.streams.values()) {
       if (group.collection !== collection) continue;
       if (isTrue(() => index.matches(group.entry, after))) return true;

@@ -1,159 +1,247 @@
 /**
- * Stream: a subscription of one session as the server serves it, with its position.
+ * Stream: a subscription of one session as the server serves it. Its phase and its position change
+ * only through the methods here.
+ *
+ *             ┌──▶ scan ──▶ answer ──┐
+ *   behind ───┼──────────────────────┼──▶ join ──▶ live ──▶ behind or catch
+ *             └──▶ catch ────────────┘
+ *
+ * `advance` chooses between scan, answer, catch and join: at the beginning, and after each piece.
+ * Rounds make a stream live and leave it behind. A stream in any phase can end.
  *
  * There are many streams, and most of them are live and idle: such a stream holds only this object.
  */
 
-import { documentId, type Value } from "@bigpeer/protocol";
-import { approximateSize } from "../../store/records.ts";
+import type { Value } from "@bigpeer/protocol";
 import type { Group } from "./group.ts";
-import type { Scan } from "./scan.ts";
-import { FIRST_KEY, SentRanges } from "./sent-ranges.ts";
+import { Progress } from "./progress.ts";
+import type { Piece, ScanPosition } from "./scan.ts";
+import { FIRST_KEY } from "./sent-ranges.ts";
 import type { StreamingSession } from "./streaming-session.ts";
+import { WantedIds } from "./wanted-ids.ts";
 
 /**
- * `scan`: a fill or comparison is being read; `answer`: the peer compares and requests documents;
- * `catch`: it catches up in pieces; `join`: it becomes live with the next round; `behind`: it waits
- * until its session reads.
+ * `behind`: it waits until its session reads; `scan`: a fill or comparison is being read; `answer`:
+ * the peer compares and requests documents; `catch`: it catches up in pieces; `join`: it becomes
+ * live with the next round; `over`: it has ended.
  */
-export type Phase = "scan" | "answer" | "catch" | "join" | "live" | "behind";
+export type Phase = "behind" | "scan" | "answer" | "catch" | "join" | "live" | "over";
+
+const NO_IDS: readonly Value[] = [];
 
 export class Stream {
   readonly session: StreamingSession;
   readonly group: Group;
-  phase: Phase = "join";
-  /** What the peer was sent; undefined for a live stream: everything up to the last round. */
-  sentRanges: SentRanges | undefined;
-  /**
-   * Set for a stream that returned with a cursor. The previous connection may have brought more
-   * than the cursor counts, so the peer may hold any state since (S19).
-   */
-  isUncertain = false;
-  /** For a fill that continues: only ids up to this one are uncertain, the rest is sent again. */
-  #uncertainThrough: string | undefined;
-  /** The rest of a fill or a comparison. */
-  scan: Scan | undefined;
-  /** The catch-up continues after this id. */
-  sweep: string = FIRST_KEY;
-  /** Ids that the peer requested. */
-  wants: Value[] | undefined;
-  /** Approximate bytes of these ids. */
-  wantedBytes = 0;
-  /**
-   * Transaction and time of the last send outside the order of transactions: the end of a download,
-   * or requested documents.
-   */
-  settledTxn = 0;
-  settledMs = 0;
-  /** How many such sends there were. */
-  settledCount = 0;
-  /** End position of the last such send, or of the last piece, in the queue of the session. */
-  sentPosition = 0;
-  isOver = false;
+  #phase: Phase = "behind";
+  /** Undefined for a live stream: it was sent everything up to the last round. */
+  #progress: Progress | undefined;
+  /** Undefined if the peer waits for no requested documents. */
+  #wanted: WantedIds | undefined;
+  #settledTxn = 0;
+  #settledMs = 0;
+  #settledCount = 0;
+  /** Where its last frames end in the queue of the session; frames of rounds do not count. */
+  #queuePosition = 0;
 
-  constructor(session: StreamingSession, group: Group) {
+  /** A new stream waits until it is advanced. */
+  constructor(session: StreamingSession, group: Group, progress: Progress) {
     this.session = session;
     this.group = group;
+    this.#progress = progress;
   }
 
   get key(): string {
     return this.group.prepared.filterKey;
   }
 
-  /** The oldest transaction as of which something was sent; Infinity if nothing is outstanding. */
+  get phase(): Phase {
+    return this.#phase;
+  }
+
+  get isLive(): boolean {
+    return this.#phase === "live";
+  }
+
+  get isOver(): boolean {
+    return this.#phase === "over";
+  }
+
+  // Phases.
+
+  /**
+   * Chooses the next phase of a stream that is not live. A stream that lacks more transactions than
+   * `lackedMax` catches up first, so that the change log always reaches back to it.
+   */
+  advance(newestTxn: number, lackedMax: number): void {
+    if (this.isLive) return;
+    if (newestTxn - this.oldestSent > lackedMax) this.#enter("catch");
+    else if (this.scan !== undefined) this.#enter("scan");
+    else this.#enter(this.#isAnswering ? "answer" : "join");
+  }
+
+  /** A round cannot bring what it lacks. */
+  catchUp(): void {
+    this.#enter("catch");
+  }
+
+  /** The change log no longer has what it lacks. It compares; a link, which cannot, fills (S50). */
+  restart(): void {
+    this.#progress = Progress.ofScan(this.group.follower === undefined ? "compare" : "fill");
+    this.#enter("scan");
+  }
+
+  /** Everything up to a transaction is sent: rounds bring the rest. */
+  becomeLive(txn: number, elapsedMs: number): void {
+    this.#progress = undefined;
+    this.settle(txn, elapsedMs);
+    this.#enter("live");
+  }
+
+  /** It does not get a round, and stays at the transaction of the round before. */
+  fallBehind(txn: number): void {
+    this.#progress = Progress.since(txn);
+    this.#enter("behind");
+  }
+
+  end(): void {
+    this.#enter("over");
+  }
+
+  /** A stream may end while a piece of it is read or sent: then it stays over. */
+  #enter(phase: Phase): void {
+    if (this.isOver) return;
+    if (this.isLive) this.group.countLive(-1);
+    this.#phase = phase;
+    if (this.isLive) this.group.countLive(1);
+  }
+
+  // What was sent.
+
+  /** The rest of a fill or a comparison. */
+  get scan(): ScanPosition | undefined {
+    return this.#progress?.scan;
+  }
+
+  /** The catch-up continues after this id. */
+  get sweep(): string {
+    return this.#progress?.sweep ?? FIRST_KEY;
+  }
+
+  /** Whether it is not live, but was sent all ids once: only changes are missing. */
+  get lacksChanges(): boolean {
+    return this.#progress?.isWhole === true;
+  }
+
+  /** The oldest transaction as of which something was sent; Infinity for a live stream. */
   get oldestSent(): number {
-    return this.sentRanges?.oldest ?? Number.POSITIVE_INFINITY;
+    return this.#progress?.oldestSent ?? Number.POSITIVE_INFINITY;
   }
 
-  get hasWants(): boolean {
-    return this.wants !== undefined && this.wants.length > 0;
+  /** The transaction as of which a document was sent; undefined if not yet, or for a live stream. */
+  sentTxn(idKey: string): number | undefined {
+    return this.#progress?.sentTxn(idKey);
   }
 
-  wanted(ids: readonly Value[]): void {
-    if (ids.length === 0) return;
-    this.wants ??= [];
-    for (const id of ids) this.wants.push(id);
-    this.wantedBytes += sizeOfIds(ids);
+  /** Whether the peer may hold any state of a document since it was sent (S19). */
+  isUncertainOf(idKey: string): boolean {
+    return this.#progress?.isUncertainOf(idKey) === true;
   }
 
-  /** The first `count` requested ids are answered. */
-  answered(count: number): void {
-    const done = this.wants?.splice(0, count) ?? [];
-    this.wantedBytes -= sizeOfIds(done);
-    if (this.wants?.length === 0) this.wants = undefined;
+  /** The next piece of the scan is sent. */
+  pieceSent(piece: Piece): void {
+    const kind = this.scan?.kind;
+    this.#progress?.pieceSent(piece);
+    if (kind === "compare" && piece.through === undefined) this.session.compared(this.key);
   }
 
-  /** Whether the peer may still request documents of a comparison, or waits for some. */
-  get isAnswering(): boolean {
-    return this.session.isComparing(this.key) || this.hasWants;
+  /** The open range of the scan is sent up to and including an id. */
+  rangeSent(idKey: string): void {
+    this.#progress?.rangeSent(idKey);
   }
 
-  /** Records a send outside the order of transactions that is complete up to `txn`. */
-  settle(txn: number, elapsedMs: number): void {
-    this.settledTxn = txn;
-    this.settledMs = elapsedMs;
-    this.settledCount++;
-    this.sentPosition = this.session.outbox.position;
+  /** Changes are sent up to a transaction, for ids up to `cut`; undefined if that is all. */
+  changesSent(txn: number, cut: string | undefined): void {
+    this.#progress?.changesSent(txn, cut);
+  }
+
+  /** Its frames are in the queue of the session. */
+  framesQueued(): void {
+    this.#queuePosition = this.session.outbox.position;
   }
 
   /**
-   * The transaction as of which the peer was sent a document. Undefined if nothing was sent yet, or
-   * if the peer has not yet said whether it needs the document.
+   * Records a send outside the order of transactions that is complete up to a transaction: the last
+   * frames before it becomes live, or requested documents of a live stream.
+   */
+  settle(txn: number, elapsedMs: number): void {
+    this.#settledTxn = txn;
+    this.#settledMs = elapsedMs;
+    this.#settledCount++;
+    this.framesQueued();
+  }
+
+  /** Transaction and time of the last such send, and how many there were. */
+  get settledTxn(): number {
+    return this.#settledTxn;
+  }
+
+  get settledMs(): number {
+    return this.#settledMs;
+  }
+
+  get settledCount(): number {
+    return this.#settledCount;
+  }
+
+  /**
+   * The transaction as of which the peer has a document. Undefined if nothing was sent yet, or if
+   * the peer has not yet said whether it needs the document.
    */
   sentUpTo(idKey: string): number | undefined {
-    if (this.#isWanted(idKey)) return undefined;
-    if (this.phase === "live") return Math.max(this.session.completeUpTo, this.settledTxn);
-    const isComparing = this.scan?.kind === "compare";
-    if (isComparing || this.session.isComparing(this.key)) return undefined;
-    return this.sentRanges?.at(idKey);
+    if (this.#wanted?.has(idKey) === true) return undefined;
+    if (this.isLive) return Math.max(this.session.completeUpTo, this.#settledTxn);
+    const isComparing = this.scan?.kind === "compare" || this.session.isComparing(this.key);
+    return isComparing ? undefined : this.sentTxn(idKey);
   }
 
   /** Whether the network has taken a document whose last change is the transaction `version`. */
   isTaken(version: number): boolean {
     const { outbox } = this.session;
     // It may have been sent with a transaction, even if the stream is behind now.
-    const inOrder = version > this.settledTxn ? outbox.positionOf(version) : 0;
-    return outbox.isTaken(Math.max(inOrder, this.sentPosition));
+    const inOrder = version > this.#settledTxn ? outbox.positionOf(version) : 0;
+    return outbox.isTaken(Math.max(inOrder, this.#queuePosition));
   }
 
-  #isWanted(idKey: string): boolean {
-    return this.wants?.some((id) => documentId(id).key === idKey) ?? false;
+  // What the peer requested.
+
+  get hasWants(): boolean {
+    return this.#wanted !== undefined;
   }
 
-  /** Whether the peer may hold any state of a document since its position in the sent ranges. */
-  isUncertainOf(idKey: string): boolean {
-    const through = this.#uncertainThrough;
-    return this.isUncertain && (through === undefined || idKey <= through);
+  /** Approximate bytes of the requested ids. */
+  get wantedBytes(): number {
+    return this.#wanted?.bytes ?? 0;
   }
 
-  /** Everything was sent as of one transaction. */
-  markSentUpTo(txn: number): void {
-    this.sentRanges = SentRanges.upTo(txn);
-    this.sweep = FIRST_KEY;
+  /** The first `count` requested ids. */
+  firstWanted(count: number): readonly Value[] {
+    return this.#wanted?.first(count) ?? NO_IDS;
   }
 
-  /** Starts to read everything from the beginning of `scan`. */
-  startScan(scan: Scan): void {
-    this.scan = scan;
-    this.sentRanges = new SentRanges();
-    this.isUncertain = false;
-    this.#uncertainThrough = undefined;
-    this.sweep = FIRST_KEY;
-    this.phase = "scan";
+  want(ids: readonly Value[]): void {
+    if (ids.length === 0) return;
+    this.#wanted ??= new WantedIds();
+    this.#wanted.add(ids);
   }
 
-  /** Continues an interrupted fill: all ids before `scan` were sent as of `txn` or later (S72). */
-  goOn(scan: Scan, txn: number): void {
-    this.startScan(scan);
-    this.sentRanges?.add(scan.through, txn);
-    this.isUncertain = true;
-    this.#uncertainThrough = scan.through;
+  /** The first `count` requested ids are answered. */
+  answered(count: number): void {
+    this.#wanted?.drop(count);
+    if (this.#wanted?.isEmpty === true) this.#wanted = undefined;
   }
-}
 
-/** Each id also takes a place in a list, however short it is. */
-function sizeOfIds(ids: readonly Value[]): number {
-  let size = 0;
-  for (const id of ids) size += approximateSize(id) + 8;
-  return size;
+  /** Whether the peer may still request documents of a comparison, or waits for some. */
+  get #isAnswering(): boolean {
+    return this.hasWants || this.session.isComparing(this.key);
+  }
 }

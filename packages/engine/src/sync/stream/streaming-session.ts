@@ -18,24 +18,6 @@ import type {
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 
-/** What a session needs from the streams. */
-export interface StreamingSessionHost {
-  /** The transaction that all live streams have reached. */
-  position(): number;
-  follow(
-    session: StreamingSession,
-    prepared: PreparedStream,
-    cursor: SyncCursor | undefined,
-  ): StreamMode;
-  end(stream: Stream): void;
-  fail(stream: Stream, error: unknown): void;
-  /** The peer requested documents of a stream. */
-  place(stream: Stream): void;
-  /** The session has outcomes, or room in its queue again. */
-  goOn(session: StreamingSession): void;
-  closed(session: StreamingSession): void;
-}
-
 const NO_OUTCOMES: readonly StreamOutcome[] = [];
 
 /** Filters with unanswered comparisons; a peer with more never answers. */
@@ -44,58 +26,96 @@ const COMPARED_MAX = 10_000;
 export class StreamingSession implements SessionStreams {
   readonly port: StreamSession;
   readonly outbox: Outbox;
-  readonly streams: Map<string, Stream> = new Map();
-  readonly #streamingHost: StreamingSessionHost;
-  readonly #host: StreamHost;
   readonly rateLimiter: RateLimiter;
-  /** Outcomes that are not sent yet, in order. */
-  outcomes: readonly StreamOutcome[] = NO_OUTCOMES;
-  /** Streams whose next piece waits for room in the queue. */
-  blocked: Set<Stream> | undefined;
+  readonly #host: StreamHost;
+  readonly #streams = new Map<string, Stream>();
+  #outcomes: readonly StreamOutcome[] = NO_OUTCOMES;
+  #blocked: Set<Stream> | undefined;
   /** The last transaction that the session was sent completely. */
-  announcedTxn = 0;
-  isClosed = false;
+  #announcedTxn = 0;
+  #isClosed = false;
   /**
    * How many comparisons of a filter the peer has not answered yet. It answers each (S70), even for
    * a stream that is over: that answer must not count for the next stream.
    */
   #compared: Map<string, number> | undefined;
 
-  constructor(port: StreamSession, streamingHost: StreamingSessionHost, host: StreamHost) {
+  constructor(port: StreamSession, host: StreamHost) {
     const { limits, sent, elapsed } = host;
     this.port = port;
     this.outbox = new Outbox(port, limits, sent);
     this.rateLimiter = new RateLimiter(elapsed, limits);
-    this.#streamingHost = streamingHost;
     this.#host = host;
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   get completeUpTo(): number {
-    return Math.max(this.#streamingHost.position(), this.announcedTxn);
+    return Math.max(this.#host.position(), this.#announcedTxn);
   }
 
   get sentUpTo(): number {
     let txn = this.completeUpTo;
-    for (const { phase, sentRanges } of this.streams.values()) {
-      if (phase !== "live" && sentRanges?.isWhole === true) txn = Math.min(txn, sentRanges.oldest);
+    for (const stream of this.#streams.values()) {
+      if (stream.lacksChanges) txn = Math.min(txn, stream.oldestSent);
     }
     return txn;
   }
 
   /** The live streams have been sent everything up to a transaction. */
   announceUpTo(txn: number): void {
-    this.announcedTxn = txn;
+    this.#announcedTxn = txn;
     this.outbox.mark(txn);
   }
 
+  // Streams.
+
+  /** By the key of the filter. */
+  get streams(): ReadonlyMap<string, Stream> {
+    return this.#streams;
+  }
+
+  /** The streams that are live now. */
+  *live(): Iterable<Stream> {
+    for (const stream of this.#streams.values()) if (stream.isLive) yield stream;
+  }
+
+  add(stream: Stream): void {
+    this.#streams.set(stream.key, stream);
+  }
+
+  /** The stream is over; another one may have its filter already. */
+  remove(stream: Stream): void {
+    if (this.#streams.get(stream.key) === stream) this.#streams.delete(stream.key);
+  }
+
   follow(prepared: PreparedStream, cursor: SyncCursor | undefined): StreamMode {
-    return this.#streamingHost.follow(this, prepared, cursor);
+    return this.#host.follow(this, prepared, cursor);
   }
 
   unfollow(filterKey: string): void {
-    const stream = this.streams.get(filterKey);
-    if (stream !== undefined) this.#streamingHost.end(stream);
+    const stream = this.#streams.get(filterKey);
+    if (stream !== undefined) this.#host.end(stream);
   }
+
+  /** Streams whose next piece waits for room in the queue; undefined if there are none. */
+  get blocked(): ReadonlySet<Stream> | undefined {
+    return this.#blocked;
+  }
+
+  block(stream: Stream): void {
+    this.#blocked ??= new Set();
+    this.#blocked.add(stream);
+  }
+
+  unblock(stream: Stream): void {
+    this.#blocked?.delete(stream);
+    if (this.#blocked?.size === 0) this.#blocked = undefined;
+  }
+
+  // Comparisons.
 
   /** The last piece of a comparison is sent. */
   compared(filterKey: string): void {
@@ -103,7 +123,7 @@ export class StreamingSession implements SessionStreams {
     this.#compared.set(filterKey, (this.#compared.get(filterKey) ?? 0) + 1);
     if (this.#compared.size <= COMPARED_MAX) return;
     for (const oldest of this.#compared.keys()) {
-      if (!this.streams.has(oldest)) return void this.#compared.delete(oldest);
+      if (!this.#streams.has(oldest)) return void this.#compared.delete(oldest);
     }
   }
 
@@ -120,35 +140,57 @@ export class StreamingSession implements SessionStreams {
 
   want(filterKey: string, ids: readonly Value[], isLast: boolean): void {
     if (isLast) this.#answered(filterKey);
-    const stream = this.streams.get(filterKey);
+    const stream = this.#streams.get(filterKey);
     if (stream === undefined) return;
     const { wantedBytes } = this.#host.limits;
-    stream.wanted(ids);
+    stream.want(ids);
     if (this.#wantedBytes() > wantedBytes) {
       const message = `expected at most ${wantedBytes} bytes of ids that are wanted at a time`;
-      this.#streamingHost.fail(stream, new PeerError("sync.malformed", message));
+      this.#host.fail(stream, new PeerError("sync.malformed", message));
       return;
     }
-    this.#streamingHost.place(stream);
+    // The last answer ends the phase.
+    if (stream.phase === "answer") this.#host.advance(stream);
+    else this.#host.place(stream);
   }
 
   #wantedBytes(): number {
     let bytes = 0;
-    for (const { wantedBytes } of this.streams.values()) bytes += wantedBytes;
+    for (const { wantedBytes } of this.#streams.values()) bytes += wantedBytes;
     return bytes;
   }
 
-  get unsentOutcomes(): number {
-    return this.outcomes.length;
+  // Outcomes.
+
+  /** Outcomes that are not sent yet, in order. */
+  get outcomes(): readonly StreamOutcome[] {
+    return this.#outcomes;
   }
 
+  get unsentOutcomes(): number {
+    return this.#outcomes.length;
+  }
+
+  outcome(outcome: StreamOutcome): void {
+    if (this.#isClosed) return;
+    this.#outcomes = [...this.#outcomes, outcome];
+    this.#host.goOn(this);
+  }
+
+  /** The first `count` outcomes are sent. */
+  dropOutcomes(count: number): void {
+    this.#outcomes = this.#outcomes.slice(count);
+  }
+
+  // Questions about documents.
+
   stateOf(filterKey: string): StreamState {
-    const phase = this.streams.get(filterKey)?.phase;
+    const phase = this.#streams.get(filterKey)?.phase;
     return phase === "live" || phase === "behind" ? phase : "filling";
   }
 
   placeOf(filterKey: string, document: AskedDocument): DocumentPlace | undefined {
-    const stream = this.streams.get(filterKey);
+    const stream = this.#streams.get(filterKey);
     if (stream === undefined) return undefined;
     const { index } = this.#host.groups;
     const { idKey, version, shown } = document;
@@ -157,7 +199,7 @@ export class StreamingSession implements SessionStreams {
       isMatching: shown !== undefined && index.matches(condition, shown),
       sentUpTo: stream.sentUpTo(idKey),
       isTaken: stream.isTaken(version),
-      isLive: stream.phase === "live",
+      isLive: stream.isLive,
       settledTxn: stream.settledTxn,
       settledMs: stream.settledMs,
     };
@@ -167,26 +209,17 @@ export class StreamingSession implements SessionStreams {
     return this.#host.checkerOf(this.port.authority)?.mayRead(collection, document) ?? true;
   }
 
-  outcome(outcome: StreamOutcome): void {
-    if (this.isClosed) return;
-    this.outcomes = [...this.outcomes, outcome];
-    this.#streamingHost.goOn(this);
-  }
+  // The connection.
 
   drained(): void {
-    if (!this.isClosed) this.#streamingHost.goOn(this);
+    if (!this.#isClosed) this.#host.goOn(this);
   }
 
   close(): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
-    this.outcomes = NO_OUTCOMES;
-    for (const stream of Array.from(this.streams.values())) this.#streamingHost.end(stream);
-    this.#streamingHost.closed(this);
-  }
-
-  /** The streams that are live now. */
-  *live(): Iterable<Stream> {
-    for (const stream of this.streams.values()) if (stream.phase === "live") yield stream;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#outcomes = NO_OUTCOMES;
+    for (const stream of Array.from(this.#streams.values())) this.#host.end(stream);
+    this.#host.closed(this);
   }
 }

@@ -5,19 +5,13 @@
 import { setImmediate as pause } from "node:timers/promises";
 import { decodeServerMessage } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { LiveRuns } from "../../../src/query/live/live-run.ts";
-import { MatchIndex } from "../../../src/query/live/match-index.ts";
 import { Downloads } from "../../../src/sync/download/downloads.ts";
-import { WrittenStamps } from "../../../src/sync/log/written-stamps.ts";
 import { Filters } from "../../../src/sync/stream/filter.ts";
-import { type Group, Groups } from "../../../src/sync/stream/group.ts";
+import { Progress } from "../../../src/sync/stream/progress.ts";
 import { Stream } from "../../../src/sync/stream/stream.ts";
+import { streamContext } from "../../../src/sync/stream/stream-context.ts";
 import type { StreamHost } from "../../../src/sync/stream/stream-host.ts";
-import { STREAM_LIMITS } from "../../../src/sync/stream/stream-limits.ts";
-import {
-  StreamingSession,
-  type StreamingSessionHost,
-} from "../../../src/sync/stream/streaming-session.ts";
+import { StreamingSession } from "../../../src/sync/stream/streaming-session.ts";
 import { openStore } from "../../support/open-store.ts";
 import { testPlatform } from "../../support/test-platform.ts";
 
@@ -25,23 +19,12 @@ import { testPlatform } from "../../support/test-platform.ts";
 async function readingStream() {
   const { store } = await openStore();
   const platform = testPlatform(1);
-  const host: StreamHost = {
-    groups: new Groups(new MatchIndex<Group>(platform, "app")),
-    limits: STREAM_LIMITS,
-    runs: new LiveRuns({ platform, appId: "app", timeMs: 2000, bytes: 1024, memory: undefined }),
-    stamps: new WrittenStamps(store.identity.site),
-    made: { encoded: 0 },
-    sent: { frames: 0, bytes: 0 },
-    elapsed: () => 0,
-    checkerOf: () => undefined,
-  };
   const waiting: (() => void)[] = [];
-  const fail = (_: Stream, error: unknown): void => {
-    throw error;
-  };
-  const downloads = new Downloads(host, {
-    newest: () => store.txnId,
+  const host: StreamHost = {
+    ...streamContext({ store, platform, appId: "app" }),
     elapsed: () => 0,
+    newestTxn: () => store.txnId,
+    position: () => store.txnId,
     pause: () => pause(),
     read: async (work) => {
       const snapshot = store.snapshot();
@@ -52,31 +35,30 @@ async function readingStream() {
       await new Promise<void>((resolve) => waiting.push(resolve));
       return step.value;
     },
-    join: () => undefined,
-    fail,
-    wait: () => undefined,
-  });
-  const streamingHost: StreamingSessionHost = {
-    position: () => store.txnId,
+    run: () => undefined,
     follow: () => "fill",
-    end: () => undefined,
-    fail,
     place: (stream) => downloads.place(stream),
+    advance: (stream) => downloads.place(stream),
+    end: () => undefined,
+    fail: (_, error) => {
+      throw error;
+    },
+    wait: () => undefined,
     goOn: () => undefined,
     closed: () => undefined,
   };
+  const downloads = new Downloads(host);
   const answers: unknown[] = [];
   const send = (bytes: Uint8Array): void => {
     const message = decodeServerMessage(bytes);
     if (message.t === "documents") answers.push(message.entries.map(([, id]) => id));
   };
   const port = { send, queuedBytes: 0, authority: undefined, onFailed: () => undefined };
-  const session = new StreamingSession(port, streamingHost, host);
+  const session = new StreamingSession(port, host);
   const prepared = new Filters(platform).prepare("SELECT * FROM cars", {}, undefined);
-  const stream = new Stream(session, host.groups.of(prepared));
-  stream.phase = "behind";
+  const stream = new Stream(session, host.groups.of(prepared), Progress.since(store.txnId));
   host.groups.join(stream);
-  session.streams.set(stream.key, stream);
+  session.add(stream);
   const want = (...ids: string[]): void => session.want(stream.key, ids, false);
   const go = async (): Promise<void> => {
     for (let i = 0; i < 5; i++) {
@@ -84,19 +66,18 @@ async function readingStream() {
       for (const resolve of waiting.splice(0)) resolve();
     }
   };
-  return { stream, groups: host.groups, answers, want, go };
+  return { stream, answers, want, go };
 }
 
 test("[S18] what was read before a stream was live for a moment answers nothing that was wanted since", async () => {
-  const { stream, groups, answers, want, go } = await readingStream();
+  const { stream, answers, want, go } = await readingStream();
   want("1", "2");
   await pause();
   // A round makes it live, the next one answers, and then its session does not read.
-  groups.beginLive(stream);
-  stream.settle(1, 0);
+  stream.becomeLive(1, 0);
   stream.answered(2);
   stream.settle(1, 0);
-  groups.endLive(stream);
+  stream.fallBehind(1);
   want("3", "4");
   await go();
   expect(answers).toEqual([["3", "4"]]);
