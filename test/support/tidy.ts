@@ -82,6 +82,7 @@ const SYNC = "packages/engine/src/sync/";
 /** The folders of the server's side of sync: each imports only to its left. */
 const SYNC_ORDER: readonly (readonly string[])[] = [
   ["log"],
+  ["outbox"],
   ["stream"],
   ["change"],
   ["download"],

@@ -19,7 +19,7 @@ import {
 import type { Channel, Platform } from "../platform.ts";
 import { noteServerSites, serverSites } from "../store/server-sites.ts";
 import type { Store } from "../store/store.ts";
-import { entryCount } from "../sync/stream/frame.ts";
+import { entryCount } from "../sync/outbox/frame.ts";
 import type { SessionStreams, StreamSession } from "../sync/stream/session-streams.ts";
 import type { Streams } from "../sync/streams.ts";
 import { attachmentsOf } from "./link-batch.ts";

@@ -15,6 +15,7 @@ import type { Authority } from "../query/permission/authority.ts";
 import type { Store } from "../store/store.ts";
 import { Downloads } from "./download/downloads.ts";
 import { SnapshotReader } from "./log/snapshot-reader.ts";
+import { isTransient } from "./log/transient-error.ts";
 import { Rounds } from "./round/rounds.ts";
 import { Filters, type PreparedStream } from "./stream/filter.ts";
 import type { SessionStreams, StreamSession, StreamStats } from "./stream/session-streams.ts";
@@ -23,7 +24,6 @@ import { type StreamsOptions, streamContext } from "./stream/stream-context.ts";
 import type { StreamHost } from "./stream/stream-host.ts";
 import { startOf } from "./stream/stream-start.ts";
 import { StreamingSession } from "./stream/streaming-session.ts";
-import { isTransient } from "./stream/transient-error.ts";
 
 export class Streams {
   readonly #store: Store;

@@ -46,10 +46,10 @@ import {
   type RunningRemote,
 } from "./device/remote-runs.ts";
 import { type ExplainedSession, explainSync } from "./device/sync-explanation.ts";
+import { STREAM_LIMITS, type StreamLimits } from "./outbox/stream-limits.ts";
 import type { Admission, Moment } from "./session/session-event.ts";
 import type { SessionConfig, SessionLimits } from "./session/session-state.ts";
 import type { StreamStats } from "./stream/session-streams.ts";
-import { STREAM_LIMITS, type StreamLimits } from "./stream/stream-limits.ts";
 import { Streams } from "./streams.ts";
 import { RefusedUploads } from "./upload/refused-uploads.ts";
 import { UploadAllowance } from "./upload/upload-allowance.ts";

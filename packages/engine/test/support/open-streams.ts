@@ -9,7 +9,7 @@ import type { Authority } from "../../src/query/permission/authority.ts";
 import type { StatementResult } from "../../src/query/request.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import type { StoreOptions } from "../../src/store/store.ts";
-import type { StreamLimits } from "../../src/sync/stream/stream-limits.ts";
+import type { StreamLimits } from "../../src/sync/outbox/stream-limits.ts";
 import { Streams } from "../../src/sync/streams.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
 import { Receiver, type ReceiverWatch, Subscription } from "./stream-receiver.ts";

@@ -5,7 +5,7 @@
 import { PeerError, type UploadOperation, type Value } from "@bigpeer/protocol";
 import { afterEach, expect, test } from "vitest";
 import { MatchIndex } from "../../src/query/live/match-index.ts";
-import { RateLimiter } from "../../src/sync/stream/rate-limiter.ts";
+import { RateLimiter } from "../../src/sync/outbox/rate-limiter.ts";
 import { SyncServer } from "../../src/sync/sync-server.ts";
 import { UploadBudget } from "../../src/sync/upload/upload-budget.ts";
 import { openStore } from "../support/open-store.ts";

@@ -11,7 +11,7 @@ import type { TransactionRecord } from "../../src/store/records.ts";
 import { StoreSnapshot } from "../../src/store/store.ts";
 import type { WindowDocument } from "../../src/sync/log/change-window.ts";
 import { WrittenStamps } from "../../src/sync/log/written-stamps.ts";
-import { Outbox } from "../../src/sync/stream/outbox.ts";
+import { Outbox } from "../../src/sync/outbox/outbox.ts";
 import { openStreams, turns } from "../support/open-streams.ts";
 import { replace } from "../support/replaced-method.ts";
 

@@ -16,7 +16,7 @@ import {
   type PresentPeer,
   type Value,
 } from "@bigpeer/protocol";
-import type { StreamLimits } from "../stream/stream-limits.ts";
+import type { StreamLimits } from "../outbox/stream-limits.ts";
 import type { PeerReport } from "./peer-report.ts";
 import { presenceFrame } from "./presence-frame.ts";
 

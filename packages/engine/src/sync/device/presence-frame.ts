@@ -4,7 +4,7 @@
  */
 
 import { ByteWriter, encodeCbor } from "@bigpeer/protocol";
-import { writeArrayHead } from "../stream/frame.ts";
+import { writeArrayHead } from "../outbox/frame.ts";
 
 const MAP = 0xa0;
 const T = encodeCbor("t");

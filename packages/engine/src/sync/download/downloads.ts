@@ -9,12 +9,12 @@
 import { SLICE_MS } from "../../limits.ts";
 import type { StreamChanges } from "../change/matching.ts";
 import type { OutgoingChanges } from "../change/outgoing-changes.ts";
-import { FrameSet } from "../stream/frame.ts";
-import { exhaustion } from "../stream/rate-limiter.ts";
+import { isTransient } from "../log/transient-error.ts";
+import { FrameSet } from "../outbox/frame.ts";
+import { exhaustion } from "../outbox/rate-limiter.ts";
 import type { Stream } from "../stream/stream.ts";
 import type { StreamHost } from "../stream/stream-host.ts";
 import type { StreamingSession } from "../stream/streaming-session.ts";
-import { isTransient } from "../stream/transient-error.ts";
 import { emptyPiece, readPiece } from "./back-fill.ts";
 import { readCatchUp } from "./catch-up.ts";
 import { readWanted } from "./comparison.ts";

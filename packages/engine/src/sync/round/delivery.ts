@@ -9,7 +9,7 @@
 
 import type { Steps } from "../../query/frame/steps.ts";
 import type { StreamChanges } from "../change/matching.ts";
-import { exhaustion } from "../stream/rate-limiter.ts";
+import { exhaustion } from "../outbox/rate-limiter.ts";
 import type { Stream } from "../stream/stream.ts";
 import type { StreamHost } from "../stream/stream-host.ts";
 import type { StreamingSession } from "../stream/streaming-session.ts";

@@ -6,7 +6,7 @@
 import { encodeMessage, encodeMessageIncremental, type Outcome } from "@bigpeer/protocol";
 import type { Steps } from "../../query/frame/steps.ts";
 import type { StreamChanges } from "../change/matching.ts";
-import { FrameSet } from "../stream/frame.ts";
+import { FrameSet } from "../outbox/frame.ts";
 import type { Group } from "../stream/group.ts";
 import type { StreamContext } from "../stream/stream-context.ts";
 import type { RoundChanges } from "./round.ts";

@@ -12,10 +12,10 @@ import type { StoreSnapshot } from "../../store/store.ts";
 import { type Matched, matchWindow } from "../change/matching.ts";
 import { type Answers, readWanted } from "../download/comparison.ts";
 import { type ChangeWindow, gatherWindow } from "../log/change-window.ts";
+import { isTransient } from "../log/transient-error.ts";
 import type { Stream } from "../stream/stream.ts";
 import type { StreamContext } from "../stream/stream-context.ts";
 import type { StreamingSession } from "../stream/streaming-session.ts";
-import { isTransient } from "../stream/transient-error.ts";
 import { readOutcomes, type SizedOutcome } from "./upload-outcome.ts";
 
 export interface RoundInput {

@@ -3,10 +3,10 @@
  * other as long as there is something to bring.
  */
 
+import { isTransient } from "../log/transient-error.ts";
 import type { Stream } from "../stream/stream.ts";
 import type { StreamHost } from "../stream/stream-host.ts";
 import type { StreamingSession } from "../stream/streaming-session.ts";
-import { isTransient } from "../stream/transient-error.ts";
 import { Delivery } from "./delivery.ts";
 import { readRound } from "./round.ts";
 import { RoundQueue } from "./round-queue.ts";

@@ -15,14 +15,11 @@ import type {
 } from "@bigpeer/protocol";
 import type { Authority } from "../../query/permission/authority.ts";
 import type { StoredDocument } from "../../store/view.ts";
+import type { OutboxChannel } from "../outbox/outbox.ts";
 import type { PreparedStream } from "./filter.ts";
 
 /** What a session does for its streams. */
-export interface StreamSession {
-  /** Never throws. Keeps the order of the calls. */
-  send(bytes: Uint8Array): void;
-  /** Bytes passed to `send` that the network has not taken yet. */
-  readonly queuedBytes: number;
+export interface StreamSession extends OutboxChannel {
   /** What the peer may read now; undefined for everything. */
   readonly authority: Authority | undefined;
   /** A stream failed and is over: its subscriptions get `unsubscribed`. */

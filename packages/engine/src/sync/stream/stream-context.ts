@@ -11,11 +11,11 @@ import type { Authority } from "../../query/permission/authority.ts";
 import { PermissionChecker } from "../../query/permission/permission-checker.ts";
 import type { Store } from "../../store/store.ts";
 import { WrittenStamps } from "../log/written-stamps.ts";
-import type { FrameCount } from "./frame.ts";
+import type { FrameCount } from "../outbox/frame.ts";
+import type { SentCount } from "../outbox/outbox.ts";
+import { STREAM_LIMITS, type StreamLimits } from "../outbox/stream-limits.ts";
 import type { Group } from "./group.ts";
 import { Groups } from "./groups.ts";
-import type { SentCount } from "./outbox.ts";
-import { STREAM_LIMITS, type StreamLimits } from "./stream-limits.ts";
 
 export interface StreamContext {
   readonly groups: Groups;

@@ -4,9 +4,9 @@
 
 import { PeerError, type StreamMode, type SyncCursor, type Value } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
+import { Outbox } from "../outbox/outbox.ts";
+import { RateLimiter } from "../outbox/rate-limiter.ts";
 import type { PreparedStream } from "./filter.ts";
-import { Outbox } from "./outbox.ts";
-import { RateLimiter } from "./rate-limiter.ts";
 import type {
   AskedDocument,
   DocumentPlace,

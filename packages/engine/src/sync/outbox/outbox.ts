@@ -6,8 +6,15 @@
  */
 
 import { encodeMessage, type ServerMessage } from "@bigpeer/protocol";
-import type { StreamSession } from "./session-streams.ts";
 import type { StreamLimits } from "./stream-limits.ts";
+
+/** The connection of a session, as its outbox sees it. */
+export interface OutboxChannel {
+  /** Never throws. Keeps the order of the calls. */
+  send(bytes: Uint8Array): void;
+  /** Bytes passed to `send` that the network has not taken yet. */
+  readonly queuedBytes: number;
+}
 
 /** Totals of all outboxes. */
 export interface SentCount {
@@ -27,7 +34,7 @@ interface Mark {
 const FIRST_PAUSE_MS = 500;
 
 export class Outbox {
-  readonly #session: StreamSession;
+  readonly #channel: OutboxChannel;
   readonly #limits: StreamLimits;
   readonly #sent: SentCount;
   /** How often it fell behind without keeping up for long in between, and when it did last. */
@@ -39,31 +46,31 @@ export class Outbox {
   /** End positions of transactions, while the queue is not empty. */
   #marks: Mark[] | undefined;
 
-  constructor(session: StreamSession, limits: StreamLimits, sent: SentCount) {
-    this.#session = session;
+  constructor(channel: OutboxChannel, limits: StreamLimits, sent: SentCount) {
+    this.#channel = channel;
     this.#limits = limits;
     this.#sent = sent;
   }
 
   get queuedBytes(): number {
-    return this.#session.queuedBytes;
+    return this.#channel.queuedBytes;
   }
 
   /** Whether the next piece of a download may be sent. */
   get hasRoom(): boolean {
-    return this.#session.queuedBytes < this.#limits.roomBytes;
+    return this.#channel.queuedBytes < this.#limits.roomBytes;
   }
 
   /** Whether this many more bytes stay within the limit of the queue. */
   fits(bytes: number): boolean {
-    return this.#session.queuedBytes + bytes <= this.#limits.queueBytes;
+    return this.#channel.queuedBytes + bytes <= this.#limits.queueBytes;
   }
 
   send(bytes: Uint8Array): void {
     this.#sent.frames++;
     this.#sent.bytes += bytes.length;
     this.#position += bytes.length;
-    this.#session.send(bytes);
+    this.#channel.send(bytes);
   }
 
   say(message: ServerMessage): void {
@@ -77,7 +84,7 @@ export class Outbox {
 
   /** Everything up to a transaction has been sent. */
   mark(txn: number): void {
-    if (this.#session.queuedBytes === 0) {
+    if (this.#channel.queuedBytes === 0) {
       this.#marks = undefined;
       return;
     }
@@ -96,7 +103,7 @@ export class Outbox {
    * have no positions. So the answer may come too late, never too early.
    */
   isTaken(position: number): boolean {
-    const { queuedBytes } = this.#session;
+    const { queuedBytes } = this.#channel;
     return queuedBytes === 0 || position <= this.#position - queuedBytes;
   }
 
@@ -111,7 +118,7 @@ export class Outbox {
 
   /** Whether streams that are behind may continue: the queue is empty and the pause is over. */
   isReadyAt(nowMs: number): boolean {
-    return this.#session.queuedBytes === 0 && nowMs >= this.#pausedUntilMs;
+    return this.#channel.queuedBytes === 0 && nowMs >= this.#pausedUntilMs;
   }
 
   #pauseMs(): number {
