@@ -5,57 +5,38 @@
 import { setImmediate as pause } from "node:timers/promises";
 import { decodeServerMessage } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { finish } from "../../../src/query/frame/steps.ts";
 import { Downloads } from "../../../src/sync/download/downloads.ts";
 import { Filters } from "../../../src/sync/stream/filter.ts";
 import { Progress } from "../../../src/sync/stream/progress.ts";
 import { Stream } from "../../../src/sync/stream/stream.ts";
-import { streamContext } from "../../../src/sync/stream/stream-context.ts";
-import type { StreamHost } from "../../../src/sync/stream/stream-host.ts";
 import { StreamingSession } from "../../../src/sync/stream/streaming-session.ts";
 import { openStore } from "../../support/open-store.ts";
+import { readingPort, streamHost } from "../../support/stream-host.ts";
 import { testPlatform } from "../../support/test-platform.ts";
 
 /** A stream that is not live, with a read that ends when `go` is called. */
 async function readingStream() {
   const { store } = await openStore();
-  const platform = testPlatform(1);
   const waiting: (() => void)[] = [];
-  const host: StreamHost = {
-    ...streamContext({ store, platform, appId: "app" }),
-    elapsed: () => 0,
-    newestTxn: () => store.txnId,
-    position: () => store.txnId,
-    pause: () => pause(),
+  const place = (stream: Stream): void => downloads.place(stream);
+  const host = streamHost(store, {
     read: async (work) => {
-      const snapshot = store.snapshot();
-      const steps = work(snapshot);
-      let step = steps.next();
-      while (step.done !== true) step = steps.next();
-      snapshot.close();
+      const read = store.read((snapshot) => finish(work(snapshot)));
       await new Promise<void>((resolve) => waiting.push(resolve));
-      return step.value;
+      return read;
     },
-    run: () => undefined,
-    follow: () => "fill",
-    place: (stream) => downloads.place(stream),
-    advance: (stream) => downloads.place(stream),
-    end: () => undefined,
-    fail: (_, error) => {
-      throw error;
-    },
-    wait: () => undefined,
-    goOn: () => undefined,
-    closed: () => undefined,
-  };
+    place,
+    advance: place,
+  });
   const downloads = new Downloads(host);
   const answers: unknown[] = [];
   const send = (bytes: Uint8Array): void => {
     const message = decodeServerMessage(bytes);
     if (message.t === "documents") answers.push(message.entries.map(([, id]) => id));
   };
-  const port = { send, queuedBytes: 0, authority: undefined, onFailed: () => undefined };
-  const session = new StreamingSession(port, host);
-  const prepared = new Filters(platform).prepare("SELECT * FROM cars", {}, undefined);
+  const session = new StreamingSession(readingPort(send), host);
+  const prepared = new Filters(testPlatform(1)).prepare("SELECT * FROM cars", {}, undefined);
   const stream = new Stream(session, host.groups.of(prepared), Progress.since(store.txnId));
   host.groups.join(stream);
   session.add(stream);
@@ -66,7 +47,7 @@ async function readingStream() {
       for (const resolve of waiting.splice(0)) resolve();
     }
   };
-  return { stream, answers, want, go };
+  return { stream, answers, place, want, go };
 }
 
 test("[S18] what was read before a stream was live for a moment answers nothing that was wanted since", async () => {
@@ -90,4 +71,13 @@ test("[S18] what is wanted of a stream that is not live is answered as it was re
   want("3");
   await go();
   expect(answers).toEqual([["1", "2"], ["3"]]);
+});
+
+test("[S18] what is wanted of a stream that becomes live is left to the rounds", async () => {
+  const { stream, answers, place, want, go } = await readingStream();
+  want("1", "2");
+  stream.becomeLive(1, 0);
+  place(stream);
+  await go();
+  expect([answers, stream.phase, stream.hasWants]).toEqual([[], "live", true]);
 });

@@ -1,5 +1,5 @@
 /**
- * Told: ranges of ids, each as of a transaction, against a plain map of all ids.
+ * Sent ranges: ranges of ids, each as of a transaction, against a plain map of all ids.
  */
 
 import * as fc from "fast-check";
