@@ -79,9 +79,9 @@ export class Stream {
     else this.#enter(this.#isAnswering ? "answer" : "join");
   }
 
-  /** A round cannot bring what it lacks. */
+  /** A round cannot bring what it lacks. A live stream must fall behind first. */
   catchUp(): void {
-    this.#enter("catch");
+    if (!this.isLive) this.#enter("catch");
   }
 
   /** The change log no longer has what it lacks. It compares; a link, which cannot, fills (S50). */

@@ -68,7 +68,8 @@ test("after any transitions, live streams are counted, and a stream that is over
       Array.from(some, (stream) => streams.indexOf(stream));
     const over = new Set<Stream>();
     for (const { which, name, txn } of steps) {
-      const stream = streams[which] as Stream;
+      const stream = streams.at(which);
+      if (stream === undefined) throw new Error(`expected stream ${which}`);
       TRANSITIONS[name]?.(stream, txn);
       if (stream.isOver) over.add(stream);
       const live = streams.filter(({ isLive }) => isLive);
