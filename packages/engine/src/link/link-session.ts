@@ -19,6 +19,7 @@ import {
   unreachable,
   versionMismatch,
 } from "@bigpeer/protocol";
+import { causeOfDeath, isPingDue, watchQueue } from "../sync/session/liveness.ts";
 import { type LinkSide, linkProofBytes } from "./link-proof.ts";
 import {
   CLOSED,
@@ -361,25 +362,17 @@ function takePing(state: LinkedState, message: LinkPing, now: LinkMoment): LinkS
 }
 
 function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): LinkStep {
-  const { pingMs, silenceMs, stuckMs } = before.config.limits;
+  const { limits } = before.config;
   // While this side does not read, silence means nothing.
-  const state = event.isReading ? before : { ...before, heardMs: now.elapsedMs };
-  if (now.elapsedMs - state.heardMs >= silenceMs) {
-    return endWith("too_slow", `nothing was heard for ${silenceMs} ms`);
-  }
-  const waited = watchQueue(state, event, now);
-  const { waiting } = waited;
-  if (waiting !== undefined && now.elapsedMs - waiting.sinceMs >= stuckMs) {
-    return endWith("too_slow", `nothing was read for ${stuckMs} ms`);
-  }
-  const { state: next, actions } = followDue(waited, now);
-  const isSilent = now.elapsedMs - next.heardMs >= pingMs;
-  const isDue = now.elapsedMs - next.pingedMs >= pingMs;
+  const reading = event.isReading ? before : { ...before, heardMs: now.elapsedMs };
+  const state = watchQueue(reading, event, now.elapsedMs);
+  const death = causeOfDeath(state, limits, now.elapsedMs);
+  if (death !== undefined) return endWith("too_slow", death);
+  const { state: next, actions } = followDue(state, now);
   const { servedTxn, sites } = event;
   const hasSites = sites.length > next.announcedSites;
-  // Also to a side that is not silent: its cursors advance by this transaction (S5).
   const hasChanges = servedTxn > next.announcedTxn || hasSites;
-  if (!isDue || !(isSilent || hasChanges)) return { state: next, actions };
+  if (!isPingDue(next, hasChanges, limits, now.elapsedMs)) return { state: next, actions };
   const position = hasSites ? { txn: servedTxn, sites } : { txn: servedTxn };
   const ping = send({ t: "ping", now: Math.round(now.wallMs), ...position });
   const pinged = {
@@ -389,14 +382,4 @@ function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): Lin
     announcedSites: sites.length,
   };
   return { state: pinged, actions: [...actions, ping] };
-}
-
-/** The other side may be slow as long as the network takes something from the queue. */
-function watchQueue(state: LinkedState, event: EventOf<"tick">, now: LinkMoment): LinkedState {
-  const { waiting } = state;
-  if (event.queuedBytes === 0) {
-    return waiting === undefined ? state : { ...state, waiting: undefined };
-  }
-  if (waiting?.takenBytes === event.takenBytes) return state;
-  return { ...state, waiting: { takenBytes: event.takenBytes, sinceMs: now.elapsedMs } };
 }

@@ -17,6 +17,7 @@ import type {
   SyncCursor,
   Value,
 } from "@bigpeer/protocol";
+import type { Liveness, LivenessLimits } from "../sync/session/liveness.ts";
 import type { LinkSide } from "./link-proof.ts";
 import type { LinkQuery } from "./link-query.ts";
 
@@ -29,14 +30,9 @@ export interface LinkMoment {
   readonly txn: number;
 }
 
-export interface LinkLimits {
+export interface LinkLimits extends LivenessLimits {
   /** How long it may take until both sides have sent `linked`. */
   readonly greetingMs: number;
-  /** Silence after which this side sends `ping`, and after which it ends the link. */
-  readonly pingMs: number;
-  readonly silenceMs: number;
-  /** How long the network may take nothing from the queue. */
-  readonly stuckMs: number;
   /** Milliseconds after which a query that the source refused is requested again. */
   readonly retryMs: number;
   /** Queries that the other side may follow, and characters of all of them. */
@@ -97,12 +93,12 @@ export interface Meeting extends Begun {
   readonly phase: "meeting";
 }
 
-export interface LinkedState {
+export interface LinkedState extends Liveness {
   readonly phase: "linked";
   readonly config: LinkConfig;
   /** The history of the other store. */
   readonly partner: string;
-  readonly heardMs: number;
+  /** A link begins with `linked`, which counts as a ping. */
   readonly pingedMs: number;
   /** Transaction that the last ping announced, and the last known one of the other store. */
   readonly announcedTxn: number;
@@ -115,7 +111,6 @@ export interface LinkedState {
   readonly follows: ReadonlyMap<number, Follow>;
   /** Queries that the other side follows. */
   readonly served: ReadonlyMap<number, Served>;
-  readonly waiting: Waiting | undefined;
 }
 
 export interface Follow {
@@ -137,12 +132,6 @@ export interface ServedStream {
   readonly filterKey: string;
   readonly collection: string;
   readonly mode: "resume" | "fill";
-}
-
-/** Bytes that the network has taken so far, and since when no more. */
-export interface Waiting {
-  readonly takenBytes: number;
-  readonly sinceMs: number;
 }
 
 export interface Closed {

@@ -20,6 +20,7 @@ import {
   versionMismatch,
 } from "@bigpeer/protocol";
 import { askRun, cancelRun, takeAnswer } from "./awaited-runs.ts";
+import { causeOfDeath, isPingDue, watchQueue } from "./liveness.ts";
 import type { Grant, Moment, SessionAction, SessionEvent } from "./session-event.ts";
 import { hearPong, NO_PINGS, sendPing } from "./session-ping.ts";
 import {
@@ -371,32 +372,14 @@ function endUpload({ site, number, code }: EventOf<"upload_failed">): ServerStep
   }
 }
 
-function tick(state: OpenSession, event: EventOf<"tick">, now: Moment): ServerStep {
-  const { pingMs, silenceMs, stuckMs } = state.config.limits;
-  if (isOver(state.expiresMs, now)) return endWith("expired", "the token has expired");
-  if (now.elapsedMs - state.heardMs >= silenceMs) {
-    return endWith("too_slow", `nothing was heard for ${silenceMs} ms`);
-  }
-  const waited = watchQueue(state, event, now);
-  const { waiting } = waited;
-  if (waiting !== undefined && now.elapsedMs - waiting.sinceMs >= stuckMs) {
-    return endWith("too_slow", `nothing was read for ${stuckMs} ms`);
-  }
-  const { pingedMs } = state;
-  const isSilent = now.elapsedMs - state.heardMs >= pingMs;
-  const isDue = pingedMs === undefined || now.elapsedMs - pingedMs >= pingMs;
-  // Also to a peer that is not silent: its cursors advance by this transaction (S5).
-  const hasChanges = pingedMs === undefined || isSilent || event.txn > state.announcedTxn;
-  return isDue && hasChanges
-    ? sendPing(waited, event.txn, now)
-    : { state: waited, actions: NOTHING };
-}
-
-/** A peer may be slow as long as the network takes something from its queue. */
-function watchQueue(state: OpenSession, event: EventOf<"tick">, now: Moment): OpenSession {
-  const { waiting } = state;
-  if (event.queuedBytes === 0)
-    return waiting === undefined ? state : { ...state, waiting: undefined };
-  if (waiting?.takenBytes === event.takenBytes) return state;
-  return { ...state, waiting: { takenBytes: event.takenBytes, sinceMs: now.elapsedMs } };
+function tick(before: OpenSession, event: EventOf<"tick">, now: Moment): ServerStep {
+  const { limits } = before.config;
+  if (isOver(before.expiresMs, now)) return endWith("expired", "the token has expired");
+  const state = watchQueue(before, event, now.elapsedMs);
+  const death = causeOfDeath(state, limits, now.elapsedMs);
+  if (death !== undefined) return endWith("too_slow", death);
+  const hasChanges = event.txn > state.announcedTxn;
+  return isPingDue(state, hasChanges, limits, now.elapsedMs)
+    ? sendPing(state, event.txn, now)
+    : { state, actions: NOTHING };
 }

@@ -3,6 +3,7 @@
  */
 
 import type { Hello, Site, StreamMode, ValueObject } from "@bigpeer/protocol";
+import type { Liveness, LivenessLimits } from "./liveness.ts";
 import type { Grant } from "./session-event.ts";
 
 /** Configuration that all sessions of a server share. */
@@ -12,7 +13,7 @@ export interface SessionConfig {
   readonly limits: SessionLimits;
 }
 
-export interface SessionLimits {
+export interface SessionLimits extends LivenessLimits {
   readonly messageBytes: number;
   /** Uploads without an outcome. */
   readonly uploads: number;
@@ -26,11 +27,6 @@ export interface SessionLimits {
   readonly helloMs: number;
   /** How long the check of the credential may take. */
   readonly admissionMs: number;
-  /** Silence after which the server sends `ping`, and after which it ends the connection. */
-  readonly pingMs: number;
-  readonly silenceMs: number;
-  /** How long the network may take nothing from the queue. */
-  readonly stuckMs: number;
 }
 
 export interface GreetingSession {
@@ -48,7 +44,7 @@ export interface AdmittingSession {
   readonly newer: Grant | undefined;
 }
 
-export interface OpenSession {
+export interface OpenSession extends Liveness {
   readonly phase: "open";
   readonly config: SessionConfig;
   /** Without the token: a later check uses a new one. */
@@ -56,9 +52,6 @@ export interface OpenSession {
   readonly expiresMs: number | undefined;
   /** Number of the last credential check: answers to earlier ones are ignored. */
   readonly ticket: number;
-  readonly heardMs: number;
-  /** Undefined before the first ping (S43). */
-  readonly pingedMs: number | undefined;
   /** Pings without a pong, oldest first. */
   readonly pings: readonly SentPing[];
   /** The last pong; undefined before the first. */
@@ -69,8 +62,6 @@ export interface OpenSession {
   readonly uploads: UploadSequence;
   /** Remote statements without a complete answer. */
   readonly runs: ReadonlyMap<number, AwaitedRun>;
-  /** Set while bytes wait for the network. */
-  readonly waiting: Waiting | undefined;
 }
 
 export interface SentPing {
@@ -94,12 +85,6 @@ export interface AwaitedRun {
   readonly bytesMax: number;
   readonly rows: number;
   readonly bytes: number;
-}
-
-/** Bytes that the network has taken so far, and since when no more. */
-export interface Waiting {
-  readonly takenBytes: number;
-  readonly sinceMs: number;
 }
 
 export interface Subscription {
