@@ -10,7 +10,7 @@ interface Member extends Placed {
   readonly name: number;
 }
 
-test("an indexed set has the members that a set would have, and says of each whether it was there", () => {
+test("an indexed set has the same members as a Set, and `remove` returns whether the member was in it", () => {
   const changes = fc.array(fc.tuple(fc.nat(9), fc.boolean()), { maxLength: 100 });
   fc.assert(
     fc.property(changes, (steps) => {
@@ -32,7 +32,7 @@ test("an indexed set has the members that a set would have, and says of each whe
   );
 });
 
-test("members may leave while the list of them is gone through", () => {
+test("members may be removed while the list is iterated", () => {
   const indexedSet = new IndexedSet<Member>();
   for (let name = 0; name < 5; name++) indexedSet.add({ name, place: -1 });
   const seen: number[] = [];

@@ -19,16 +19,19 @@ beforeAll(async () => {
   executor = { execute: (statement, args) => runner.execute({ statement, args }) };
 });
 
-test("all 2,658 cases are here, each under a name of its own", () => {
+test("the corpus has 2,658 cases with unique names", () => {
   expect(cases).toHaveLength(2_658);
   expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length);
 });
 
-test.each([...groups.keys()])("%s goes as recorded, or is a known difference", async (group) => {
-  expect(await complainAbout(groups.get(group) ?? [], executor, DIFFERENCES)).toEqual([]);
-});
+test.each([...groups.keys()])(
+  "%s has the recorded result, or is a known difference",
+  async (group) => {
+    expect(await complainAbout(groups.get(group) ?? [], executor, DIFFERENCES)).toEqual([]);
+  },
+);
 
-test("at least 99 % of the cases that must match do", () => {
+test("at least 99 % of the cases that must match do match", () => {
   const required = cases.filter(
     ({ suspect, superset }) => suspect === undefined && superset !== true,
   );
@@ -36,7 +39,7 @@ test("at least 99 % of the cases that must match do", () => {
   expect(differing.length).toBeLessThanOrEqual(required.length / 100);
 });
 
-test("every known difference is the name of a case, with a reason", () => {
+test("every known difference names a case and has a reason", () => {
   const names = new Set(cases.map(({ name }) => name));
   for (const [name, reason] of DIFFERENCES) {
     expect(names.has(name), name).toBe(true);

@@ -30,7 +30,7 @@ function differs(expectation: Expectation, answer: Partial<Answer> | Error): Pro
   return runCase(caseOf(expectation), new Fixed(answer)).then((found) => found !== undefined);
 }
 
-test("rows are a list where they are ordered, a bag elsewhere", async () => {
+test("the runner compares ordered rows as a list, and other rows as a bag", async () => {
   const [one, two]: Value[] = [{ a: 1 }, { a: 2 }];
   const items = [one, two] as Value[];
   expect(await differs({ items, ordered: true }, { items })).toBe(false);
@@ -42,7 +42,7 @@ test("rows are a list where they are ordered, a bag elsewhere", async () => {
   expect(await differs({ items: [{ a: 1 }] }, { items: [{ a: 1, b: null }] })).toBe(true);
 });
 
-test("a mutation must give its ids in any order, and rows only where they are expected", async () => {
+test("a mutation must return its ids in any order, and rows only if the case expects them", async () => {
   const ids = { mutatedDocumentIds: ["a", "b"] };
   expect(await differs(ids, { mutatedDocumentIds: ["b", "a"] })).toBe(false);
   expect(await differs(ids, { mutatedDocumentIds: ["a"] })).toBe(true);
@@ -52,7 +52,7 @@ test("a mutation must give its ids in any order, and rows only where they are ex
   expect(await differs({ items: [] }, ids)).toBe(true);
 });
 
-test("keys are those of all rows together", async () => {
+test("the keys of a result are the keys of all its rows", async () => {
   const items = [{ b: 1 }, { a: 1 }];
   expect(await differs({ keys: ["a", "b"] }, { items })).toBe(false);
   expect(await differs({ keys: ["a"] }, { items })).toBe(true);
@@ -62,16 +62,16 @@ test.each<[ErrorCode, boolean]>([
   ["query.syntax", true],
   ["query.semantic", false],
   ["store.full", true],
-])("%s is not of the class semantic: %s", async (code, isOther) => {
+])("the runner does not classify %s as semantic: %s", async (code, isOther) => {
   expect(await differs({ error: "semantic" }, new PeerError(code, "no"))).toBe(isOther);
 });
 
-test("an error where rows are expected differs, and so do rows where an error is expected", async () => {
+test("an error instead of expected rows is a difference, and so are rows instead of an expected error", async () => {
   expect(await differs({ items: [] }, new PeerError("query.syntax", "no"))).toBe(true);
   expect(await differs({ error: "syntax" }, {})).toBe(true);
 });
 
-test("the collections of a case are its own, and its settings are put back", async () => {
+test("each case has its own collections, and the runner restores its settings", async () => {
   const given = caseOf(
     { items: [{ "{c}": "{c2}" }] },
     {
@@ -89,7 +89,7 @@ test("the collections of a case are its own, and its settings are put back", asy
   expect(first.asked[1]).not.toBe(second.asked[1]);
 });
 
-test("a difference that is not listed, one that is gone, and a crash are complained of", async () => {
+test("the runner reports an unlisted difference, a listed one that no longer occurs, and a crash", async () => {
   const [known, unknown] = [new Map([["area/group/case", "a reason"]]), new Map<string, string>()];
   const wrong = [caseOf({ items: [{}] })];
   const right = [caseOf({ items: [] })];

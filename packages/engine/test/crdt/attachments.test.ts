@@ -40,7 +40,7 @@ function idsOf(state: DocumentState): string[] {
   return [...attachmentIds(state)].sort();
 }
 
-test("[K46] tokens are found at any depth, each content once", () => {
+test("[K46] attachment tokens are found at any depth, each content once", () => {
   const state = stateOf(
     insert(
       { f: { id: "one" }, m: { g: { id: "two" }, n: { h: { id: "one" } } }, text: "three" },
@@ -50,7 +50,7 @@ test("[K46] tokens are found at any depth, each content once", () => {
   expect(idsOf(state)).toEqual(["one", "two"]);
 });
 
-test("[K46] what only looks like a token is none", () => {
+test("[K46] a value that only resembles a token is not a token", () => {
   const state = stateOf(
     insert(
       { map: { id: "x", len: 1 }, reg: { id: "y" }, list: [{ id: "z" }] },
@@ -60,7 +60,7 @@ test("[K46] what only looks like a token is none", () => {
   expect(idsOf(state)).toEqual([]);
 });
 
-test("[K46] a hidden variant counts, what an UNSET or another token ended does not", () => {
+test("[K46] a token in a hidden variant counts; one ended by an UNSET or another token does not", () => {
   const first = insert({ f: { id: "one" } }, { f: "attachment" });
   const hide: Edit = { kind: "set", path: ["f"], value: 5 };
   expect(idsOf(stateOf(first, update(hide)))).toEqual(["one"]);
@@ -79,7 +79,7 @@ test("[K46] a token above a tombstone counts: an insert can bring it back", () =
   expect(idsOf(merge(deleted, written))).toEqual(["late"]);
 });
 
-test("[K46] only ids of 1 to 128 characters count, of any text", () => {
+test("[K46] only ids of 1 to 128 characters count, whatever the text", () => {
   const ids = ["", "a", "\u{1f4ce}", "a\0b", "x".repeat(128), "x".repeat(129)];
   const tokens: [string, Value][] = ids.map((id, i) => [`f${i}`, { id }]);
   const others: [string, Value][] = [
@@ -93,7 +93,7 @@ test("[K46] only ids of 1 to 128 characters count, of any text", () => {
   expect(idsOf(stateOf(insert(fields, types)))).toEqual(ids.slice(1, 5).sort());
 });
 
-test("states whose tokens differ are told apart, also when one of them has lost a whole map", () => {
+test("a comparison detects states with different tokens, also if one of them lost a whole map", () => {
   const token = { m: { f: { id: "one" } }, n: 1 };
   const types = { m: { f: "attachment" } } as const;
   const before = stateOf(insert(token, types));
@@ -112,7 +112,7 @@ function mergedState(operation: Operation): DocumentState {
   return operation.kind === "merge" ? stateOfMerge(operation.state) : EMPTY_STATE;
 }
 
-test("states that may not differ in tokens never do, and the bytes of a state keep its tokens", () => {
+test("states that may not differ in tokens never do, and encoding a state keeps its tokens", () => {
   const random = seededRandom(11);
   let same = 0;
   for (let i = 0; i < runs(3000); i++) {

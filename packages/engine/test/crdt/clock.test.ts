@@ -35,7 +35,7 @@ test("[D2] a clock follows the wall clock when that is ahead, else it counts", (
   expect(nextTime(timeOfMs(NOW_MS) + 7, NOW_MS - DAY_MS)).toBe(timeOfMs(NOW_MS) + 8);
 });
 
-test("[D2] a clock starts at 1 at the least, also in 1970", () => {
+test("[D2] a clock starts at 1 or later, even if the wall clock says 1970", () => {
   expect(nextTime(0, 0)).toBe(1);
   expect(nextTime(0, EPOCH_MS)).toBe(1);
   expect(nextTime(5, -1)).toBe(6);
@@ -47,7 +47,7 @@ test("[D2] the count carries into the milliseconds", () => {
   expect(nextTime(timeOfMs(NOW_MS + 1), NOW_MS + 1)).toBe(timeOfMs(NOW_MS + 1) + 1);
 });
 
-test("[D2] a clock at its end says so and does not go round", () => {
+test("[D2] a clock at its last time fails and does not start over", () => {
   expect(nextTime(TIME_MAX - 1, NOW_MS)).toBe(TIME_MAX);
   for (const nowMs of [NOW_MS, 1e15]) {
     expect(codeOf(() => nextTime(TIME_MAX, nowMs))).toBe("clock.exhausted");
@@ -55,7 +55,7 @@ test("[D2] a clock at its end says so and does not go round", () => {
   expect(nextTime(0, 1e15)).toBe(TIME_MAX);
 });
 
-test("[D25] a stamp from elsewhere may be at most the drift bound ahead, and as old as it likes", () => {
+test("[D25] a foreign stamp may be at most the drift bound ahead, but any time old", () => {
   const ahead = (ms: number) => () => checkRemoteTime(timeOfMs(NOW_MS + ms), NOW_MS, LIMITS);
   expect(ahead(LIMITS.driftMsMax)).not.toThrow();
   expect(ahead(-NOW_MS)).not.toThrow();
@@ -66,7 +66,7 @@ test("[D25] a stamp from elsewhere may be at most the drift bound ahead, and as 
   );
 });
 
-test("[D26] a wall clock that leapt further than a store may rest is refused", () => {
+test("[D26] a store refuses to write after its wall clock jumped too far ahead", () => {
   const last = timeOfMs(NOW_MS);
   const after = (ms: number) => () => checkWallClock(last, NOW_MS + ms, LIMITS);
   expect(after(LIMITS.restMsMax + LIMITS.driftMsMax)).not.toThrow();
@@ -75,7 +75,7 @@ test("[D26] a wall clock that leapt further than a store may rest is refused", (
   expect(after(365 * DAY_MS)).toThrow("365 days after the last write");
 });
 
-test("[D26] a store without any write has nothing to compare its clock with", () => {
+test("[D26] a store without writes has nothing to compare its clock with", () => {
   expect(() => checkWallClock(0, NOW_MS + 1e12, LIMITS)).not.toThrow();
 });
 

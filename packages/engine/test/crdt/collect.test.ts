@@ -25,11 +25,11 @@ import {
   unset,
 } from "../support/peer.ts";
 
-test("[D23] what shows does not change by collection, nor by what is written afterwards", () => {
+test("[D23] collection changes neither the shown fields nor the effect of later writes", () => {
   expectLaw(collectsSilently, { count: 2000 });
 });
 
-test("[D23] what shows does not change by collection when writes newer than the horizon arrive late", () => {
+test("[D23] collection does not change the shown fields if writes above the horizon arrive late", () => {
   expectLaw(collectsBeforeLateWrites, { count: 2000 });
 });
 
@@ -63,12 +63,12 @@ test("[D23] UNSETs at or below the horizon are forgotten, at every depth", () =>
   );
 });
 
-test("[D23] a map that holds nothing but forgotten UNSETs goes with them", () => {
+test("[D23] a map that holds only forgotten UNSETs disappears with them", () => {
   const { state } = peerAfter(insert({}), set("m.n.x", 1), unset("m.n.x"));
   expect(describeState(collect(state, 9))).toBe("alive 1/1 dead - seeded false {}");
 });
 
-test("[D23] a floor stays while a counter leans on it", () => {
+test("[D23] a floor stays while a counter depends on it", () => {
   const counting = peerAfter(insert({ k: 1 }, { k: "counter" }), increment("k", 5));
   const old = counting.state;
   for (const intent of [unset("k"), increment("k", 1)]) counting.write(intent);
@@ -82,7 +82,7 @@ test("[D23] a floor stays while a counter leans on it", () => {
   expect(collect(restarted.state, 99)).toBe(restarted.state);
 });
 
-test("[D23] a floor stays while a rival variant of a field above it does", () => {
+test("[D23] a floor stays while a rival variant of the field above it stays", () => {
   const writer = peerAfter(insert({ m: { x: 1, y: 1 } }));
   const other = writer.fork(2);
   writer.write(set("m", 5), 20);
@@ -99,7 +99,7 @@ test("[D23] a floor stays while a rival variant of a field above it does", () =>
   expect(collect(deeper.state, 99)).toBe(deeper.state);
 });
 
-test("[D23] the UNSET of a field itself goes, whatever variants the field has, but for counters", () => {
+test("[D23] the UNSET of a field itself is forgotten, whatever variants the field has, except counters", () => {
   const peer = peerAfter(insert({ m: 1 }), unset("m"), set("m", 5), set("m.x", 1));
   expect(describeState(collect(peer.state, 99))).toBe(
     "alive 1/1 dead - seeded false {m: (reg 3/1 5 map - {x: (reg 4/1 1)})}",
@@ -114,7 +114,7 @@ test("[D24] the tombstone of a document that was ever alive by INITIAL is never 
   expect(shownTogether(collect(state, 99), fresh)).toBeUndefined();
 });
 
-test("[D24] nor is it when another insert was newer than the seed, or came before it was known", () => {
+test("[D24] the same holds if another insert was newer than the seed, or came before the seed was known", () => {
   const seeded = new Peer(1);
   seeded.write(initial({ a: 1 }));
   const inserted = new Peer(2);
@@ -128,12 +128,12 @@ test("[D24] nor is it when another insert was newer than the seed, or came befor
   }
 });
 
-test("[D24] the UNSETs of a seeded document that shows are forgotten as any other", () => {
+test("[D24] the UNSETs of a seeded document that shows are forgotten like any others", () => {
   const { state } = peerAfter(initial({ a: 1, b: 1 }), unset("a"));
   expect(describeState(collect(state, 99))).toBe("alive 0/0 dead - seeded true {b: (reg 0/0 1)}");
 });
 
-test("[D12] what a dead document hides goes with its tombstone, and not before", () => {
+test("[D12] the hidden entries of a dead document disappear with its tombstone, not before", () => {
   const writer = peerAfter(insert({ a: 1 }));
   const late = writer.fork(2).write(set("x", 1), 30) ?? EMPTY_STATE;
   writer.write(remove(), 20);
@@ -142,7 +142,7 @@ test("[D12] what a dead document hides goes with its tombstone, and not before",
   expect(collect(state, 20)).toBe(EMPTY_STATE);
 });
 
-test("[D23] a document without a floor has no tombstone, and the oldest floor says where it is filed", () => {
+test("[D23] a document without a floor has no tombstone; the oldest floor is the key in the tombstone index", () => {
   expect(oldestTombstone(EMPTY_STATE)).toBeUndefined();
   expect(oldestTombstone(peerAfter(insert({ a: 1 })).state)).toBeUndefined();
   expect(oldestTombstone(peerAfter(insert({ a: 1 }), remove()).state)).toBe(2);
@@ -167,7 +167,7 @@ const isFiledRight: Law = (history) => {
   }
 };
 
-test("[D23] a horizon below the tombstone forgets nothing, one at it forgets something", () => {
+test("[D23] a horizon below the tombstone forgets nothing, a horizon at it forgets something", () => {
   expectLaw(isFiledRight);
 });
 
@@ -189,6 +189,6 @@ const takesOnlyFloors: Law = (history) => {
   }
 };
 
-test("[D23] a collected state is a part of the whole one: merged with it, it gives it back", () => {
+test("[D23] a collected state is part of the whole one: a merge with the whole state restores it", () => {
   expectLaw(takesOnlyFloors);
 });

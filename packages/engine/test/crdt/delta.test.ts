@@ -25,16 +25,16 @@ import {
   update,
 } from "../support/peer.ts";
 
-test("[D18] a difference merged into the older state gives the newer, and no entry can be left out", () => {
+test("[D18] a delta merged into the older state gives the newer, and no entry can be omitted", () => {
   expectLaw(differsExactly);
   expectLaw(differsExactly, { hasClone: true });
 });
 
-test("[D18] the entries with the stamps written since, merged into the older state, give the newer", () => {
+test("[D18] the entries with the stamps since the older state, merged into it, give the newer state", () => {
   expectLaw(restrictsExactly);
 });
 
-test("[D18] a write is the difference that it makes", () => {
+test("[D18] a write equals the delta that it makes", () => {
   const peer = peerAfter(insert({ a: 1, m: { x: 1 } }), increment("k", 1));
   for (const intent of [
     set("m.x", 2),
@@ -53,7 +53,7 @@ test("[D18] a write is the difference that it makes", () => {
   }
 });
 
-test("[D18] the difference of a state to itself is empty, NaN sums included", () => {
+test("[D18] the delta of a state to itself is empty, NaN sums included", () => {
   const peer = peerAfter(insert({ a: { b: 1 } }), restart("k", 1, "pn_counter"));
   const most = Number.MAX_VALUE;
   const other = peer.fork(2);
@@ -75,7 +75,7 @@ function nanKids(peer: Peer): typeof peer.state.root {
   return new Map([["k", { ...node, pn: { ...node.pn, adds } }]]);
 }
 
-test("[D18] values that differ at one stamp are a difference", () => {
+test("[D18] different values at one stamp are a difference", () => {
   const [one, two] = [new Peer(1), new Peer(1)];
   one.write(insert({ a: { x: [1] }, b: 0, c: 2n ** 60n }, { a: "register" }));
   two.write(insert({ a: { x: [2] }, b: -0, c: 1 }, { a: "register" }));
@@ -88,7 +88,7 @@ test("[D18] values that differ at one stamp are a difference", () => {
   );
 });
 
-test("[D18] the difference to a deleted document is its tombstone, of a seed that it was one", () => {
+test("[D18] the delta to a deleted document is its tombstone, plus the seed mark if it was seeded", () => {
   const peer = peerAfter(insert({ a: 1 }), increment("k", 1));
   const before = peer.state;
   peer.write(remove());
@@ -98,7 +98,7 @@ test("[D18] the difference to a deleted document is its tombstone, of a seed tha
   expect(describeState(difference(inserted, seeded))).toBe("alive - dead - seeded true {}");
 });
 
-test("[D18] leaving out any entry of a whole state leaves out something", () => {
+test("[D18] omitting any entry of a whole state loses information", () => {
   const { state } = peerAfter(
     initial({ a: 1, m: { x: 1 } }),
     update(
@@ -122,7 +122,7 @@ test("[D18] leaving out any entry of a whole state leaves out something", () => 
     expect(stateToBytes(merge(EMPTY_STATE, part))).not.toEqual(stateToBytes(state));
 });
 
-test("[D21] a delta over a base that does not have the insert shows no document", () => {
+test("[D21] a delta over a base without the insert shows no document", () => {
   const peer = peerAfter(insert({ a: 1, b: 1 }));
   const before = peer.state;
   peer.write(set("a", 2));
@@ -143,7 +143,7 @@ test("[D21] a delta over an older base has holes, and the whole state fills them
   expect(stateToBytes(merge(holed, peer.state))).toEqual(stateToBytes(peer.state));
 });
 
-test("[D18] a restriction keeps what its stamps wrote: a clean insert has two of them", () => {
+test("[D18] a restriction keeps the entries of its stamps: a clean insert has two stamps", () => {
   const peer = peerAfter(insert({ a: 1 }), remove());
   const late = peer.fork(2);
   peer.write(insert({ b: 1 }), 9);
@@ -157,7 +157,7 @@ test("[D18] a restriction keeps what its stamps wrote: a clean insert has two of
   expect([nothing.alive, nothing.dead, nothing.root.size]).toEqual([NONE, NONE, 0]);
 });
 
-test("[D18] a restriction reaches counters and maps, and leaves no empty shells", () => {
+test("[D18] a restriction covers counters and maps, and leaves no empty maps", () => {
   const { state } = peerAfter(
     insert({ m: { x: 1 }, k: 1 }, { k: "counter" }),
     increment("k", 2),

@@ -99,7 +99,7 @@ test.each(SEQUENCES)("%s", (_title, intents, shown) => {
   expect(shownAfter(...intents)).toEqual(shown);
 });
 
-test("[D9] a later update that had not seen a delete stays deleted, and a re-insert is clean of it", () => {
+test("[D9] a later update that had not seen a delete stays deleted, and a re-insert does not contain it", () => {
   const writer = peerAfter(insert({ a: 1 }));
   const [deleting, updating] = [writer.fork(2), writer.fork(3)];
   deleting.write(remove());
@@ -128,7 +128,7 @@ test("[D6] increments of two first inserts add up, though their births differ", 
   expect(shownTogether(two, one)).toEqual({ k: 2 });
 });
 
-test("[D5] equal seeds of two devices are one, and their increments add up", () => {
+test("[D5] equal seeds of two devices are one write, and their increments add up", () => {
   const [one, two] = [new Peer(2), new Peer(3)];
   for (const peer of [one, two]) {
     peer.write(initial({ c: 1 }));
@@ -137,7 +137,7 @@ test("[D5] equal seeds of two devices are one, and their increments add up", () 
   expect(shownTogether(one, two)).toEqual({ c: 1, k: 2 });
 });
 
-test("[D6] increments of a deleted life do not join the count of the next", () => {
+test("[D6] increments from before a delete do not count after a re-insert", () => {
   const peer = peerAfter(insert({}), increment("k", 9), remove());
   const next = peer.fork(2);
   next.write(insert({}));
@@ -152,7 +152,7 @@ test("[D3] an insert makes the document alive and sets every field at one tick",
   );
 });
 
-test("[D3] an insert over a tombstone ends all that is older, also what arrives later", () => {
+test("[D3] an insert over a tombstone ends everything older, also writes that arrive later", () => {
   const first = new Peer(1);
   first.write(insert({ a: 1 }), 10);
   const other = first.fork(2);
@@ -185,7 +185,7 @@ test("[D3] a first insert has no floor: a delete that it did not know may be old
   expect(shownTogether(known, after)).toEqual({ c: 1 });
 });
 
-test("[D3] an upload that says `clean` ends what is older, whatever the applier sees", () => {
+test("[D3] an upload marked `clean` ends everything older, whatever the applier sees", () => {
   const operation: StateOperation = {
     kind: "insert",
     collection: "c",
@@ -198,7 +198,7 @@ test("[D3] an upload that says `clean` ends what is older, whatever the applier 
   expect(show(merge(view, delta))?.fields).toEqual({ b: 1 });
 });
 
-test("[D4] an upsert of a document that shows is an update: a delete that it did not know wins", () => {
+test("[D4] an upsert of a shown document is an update: a delete that its writer did not know wins", () => {
   const writer = peerAfter(insert({ a: 1, b: 1 }));
   const other = writer.fork(2);
   writer.write(remove(), 20);
@@ -222,7 +222,7 @@ test("[D5] INITIAL writes at ZERO, below every real write", () => {
   expect(shownTogether(seeding, other)).toEqual({ a: 2, b: 1 });
 });
 
-test("[D5] unequal seeds merge by field, the larger canonical bytes win", () => {
+test("[D5] different seeds merge by field, and the larger canonical bytes win", () => {
   const [one, two] = [new Peer(1), new Peer(2)];
   one.write(initial({ a: 1, b: "x" }));
   two.write(initial({ a: 2, c: null }));
@@ -277,7 +277,7 @@ test("[D6] each site has one sum for each birth, and later increments replace it
   expect(show(merge(peer.state, before))?.fields).toEqual({ k: 7 });
 });
 
-test("[D6] [S30] an increment that is in the sum already adds nothing when it is offered again", () => {
+test("[D6] [S30] an increment that is already in the sum adds nothing when it is offered again", () => {
   const peer = peerAfter(insert({}), increment("k", 1), increment("k", 2));
   const again = (by: number): StateOperation => ({
     kind: "update",
@@ -296,7 +296,7 @@ test("[D6] [S30] an increment that is in the sum already adds nothing when it is
   expect(show(merge(peer.state, next))?.fields).toEqual({ k: 7 });
 });
 
-test("[D6] an increment that had not seen the restart, UNSET or re-insert is ended by it", () => {
+test("[D6] a restart, UNSET or re-insert ends the increments that had not seen it", () => {
   const ends: readonly (readonly [Intent[], unknown])[] = [
     [[restart("k", 3)], { a: 1, k: 3 }],
     [[unset("k")], { a: 1 }],
@@ -312,7 +312,7 @@ test("[D6] an increment that had not seen the restart, UNSET or re-insert is end
   }
 });
 
-test("[D6] an increment may name its birth, but none after itself", () => {
+test("[D6] an increment may name its birth, but none later than itself", () => {
   const view = peerAfter(insert({}), restart("k", 3)).state;
   const operation = (birth: readonly [number, string]): StateOperation => ({
     kind: "update",
@@ -330,7 +330,7 @@ test("[D6] an increment may name its birth, but none after itself", () => {
   );
 });
 
-test("[D7] RESTART, the insert of a typed counter and a counter override are one thing", () => {
+test("[D7] RESTART, the insert of a typed counter and a counter override are the same write", () => {
   const states = [
     peerAfter(insert({}), restart("k", 3)),
     peerAfter(insert({}), set("k", 3, "counter")),
@@ -352,7 +352,7 @@ test("[D7] between two restarts the last writer wins, with the increments made o
   expect(shownTogether(two, one)).toEqual({ k: 22 });
 });
 
-test("[D8] SET of an object writes a map and each of its fields, and merges with what is there", () => {
+test("[D8] SET of an object writes a map and each of its fields, and merges with the existing map", () => {
   const delta = peerAfter(insert({})).write(set("m.n", { x: 1, y: {} }), 5) ?? EMPTY_STATE;
   expect(describeState(delta)).toBe(
     "alive - dead - seeded false {m: (map - {n: (map 5/1 {x: (reg 5/1 1), y: (map 5/1 {})})})}",
@@ -405,14 +405,14 @@ test("[D8] SET of any other value, or of an object declared a register, writes t
   expect(findNode(peer.state, ["a", "b"]).node?.reg?.value).toBe(1);
 });
 
-test("[D8] an attachment token is written as such, and the other variants stay", () => {
+test("[D8] an attachment token is written as an attachment, and the other variants stay", () => {
   const peer = peerAfter(insert({ a: 1 }), increment("a", 4), set("a", { id: "t" }, "attachment"));
   expect(show(peer.state)).toEqual({ fields: { a: { id: "t" } }, types: { a: "attachment" } });
   expect(show(peer.state, { a: "register" })?.fields).toEqual({ a: 1 });
   expect(show(peer.state, { a: "counter" })?.fields).toEqual({ a: 4 });
 });
 
-test("[D8] types inside an object reach the fields that they name", () => {
+test("[D8] types inside an object apply to the fields that they name", () => {
   const peer = peerAfter(
     insert(
       { m: { k: 1, r: { x: 1 }, f: 0.5, s: "t" } },
@@ -446,7 +446,7 @@ test("[D8] a value that does not fit its type is refused", () => {
   expect(codeOf(() => shownAfter(insert({}), restart("a", 0.5)))).toBe("operation.invalid");
 });
 
-test("[D9] UNSET ends all variants at and below its path that are older, and loses to newer ones", () => {
+test("[D9] UNSET ends all older variants at and below its path, and loses to newer ones", () => {
   const writer = peerAfter(
     insert({ a: 1, o: { p: 1 } }),
     set("a", { id: "t" }, "attachment"),
@@ -463,7 +463,7 @@ test("[D9] UNSET ends all variants at and below its path that are older, and los
   expect(shownTogether(writer, after)).toEqual({ a: 3, o: { p: 1 } });
 });
 
-test("[D9] UNSET below something that does not show as a map writes nothing", () => {
+test("[D9] UNSET below a value that does not show as a map writes nothing", () => {
   const over = (...intents: Intent[]): unknown => peerAfter(...intents).write(unset("o.z"));
   expect(over(insert({ o: 1 }))).toBeUndefined();
   expect(over(insert({}))).toBeUndefined();
@@ -486,7 +486,7 @@ test("[D9] updates and deletes of a document that does not show write nothing", 
   }
 });
 
-test("[D27] all that a statement writes has its one tick", () => {
+test("[D27] all writes of a statement have one tick", () => {
   const peer = peerAfter(insert({ a: 1, b: 1 }));
   peer.write(update(set("a", 2), unset("b"), increment("k", 1), set("m.x", 1)), 9);
   expect(describeState(peer.state)).toBe(
@@ -495,7 +495,7 @@ test("[D27] all that a statement writes has its one tick", () => {
   );
 });
 
-test("[D27] what one batch does twice has two ticks, so the later wins", () => {
+test("[D27] two writes of a batch to the same place have two ticks, so the later one wins", () => {
   expect(shownAfter(insert({ x: 1 }), remove(), insert({ x: 2 }))).toEqual({ x: 2 });
   expect(shownAfter(insert({}), set("a", 9), set("a", 1))).toEqual({ a: 1 });
   expect(shownAfter(insert({ x: 1 }), insert({ y: 1 }), remove())).toBeUndefined();
@@ -522,7 +522,7 @@ test("[V7] a path and its value together have at most 64 levels", () => {
   expect(codeOf(() => deltaOf(view, setting(0, 1), stampAt(9, 1)))).toBe("operation.invalid");
 });
 
-test("[V2] amounts come in their one form, so that their bytes are one", () => {
+test("[V2] increments are stored in one canonical form, so that equal ones have equal bytes", () => {
   const [one, two] = [
     peerAfter(insert({}), restart("k", 5n)),
     peerAfter(insert({}), restart("k", 5)),

@@ -10,14 +10,14 @@ import { isEmptyState } from "../../src/crdt/state.ts";
 import { describeState } from "../support/dump.ts";
 import { increment, insert, Peer, peerAfter, remove, restart, set } from "../support/peer.ts";
 
-test("[D22] [D24] of an evicted document nothing stays when its site counted nothing, but a tombstone does", () => {
+test("[D22] [D24] nothing of an evicted document stays if its site counted nothing, except a tombstone", () => {
   const other = peerAfter(insert({ a: 1, m: { x: 1 } }), restart("k", 5), increment("m.k", 1));
   expect(isEmptyState(evictedStub(other.state, new Peer(2).site))).toBe(true);
   const deleted = peerAfter(insert({}), remove()).state;
   expect(evictedStub(deleted, other.site)).toEqual(deleted);
 });
 
-test("[D22] of an evicted document the sums of the own site stay, of both kinds and at every depth", () => {
+test("[D22] an eviction keeps the sums of the own site, of both counter types and at every depth", () => {
   const own = peerAfter(insert({ a: 1 }), increment("k", 1), increment("m.n.k", 0.5, "pn_counter"));
   const other = own.fork(2);
   other.write(increment("k", 7));
@@ -28,7 +28,7 @@ test("[D22] of an evicted document the sums of the own site stay, of both kinds 
   expect(isShown(stub)).toBe(false);
 });
 
-test("[D22] a document that comes back with an older sum goes on from the newer one", () => {
+test("[D22] a document that returns with an older sum continues from the newer one", () => {
   const own = peerAfter(insert({ a: 1 }), increment("k", 1));
   const elsewhere = own.fork(2);
   own.write(increment("k", 2));
@@ -38,7 +38,7 @@ test("[D22] a document that comes back with an older sum goes on from the newer 
   expect(new Peer(3).take(elsewhere, own, back).shown).toEqual({ a: 1, k: 7 });
 });
 
-test("[D22] the stub of a count that was ended elsewhere goes with it", () => {
+test("[D22] the stub of a counter that was ended elsewhere is removed with it", () => {
   const own = peerAfter(insert({}), increment("k", 5));
   const elsewhere = own.fork(2);
   elsewhere.write(restart("k", 1), 20);

@@ -34,7 +34,7 @@ function expectFurther(law: Law, check: Partial<Check> = {}): void {
   expectLaw(law, { count: COUNT, first: FIRST, ...check });
 }
 
-test("[D10] merge is commutative, associative, idempotent, and changes nothing that it is given", () => {
+test("[D10] merge is commutative, associative and idempotent, and does not change its arguments", () => {
   for (const law of [isCommutative, isAssociative, isIdempotent, leavesItsArguments])
     expectFurther(law);
   expectFurther(isCommutative, { count: FEWER, hasClone: true });
@@ -47,33 +47,33 @@ test("[D10] duplicated and reordered deltas give the same bytes", () => {
   expectFurther(isOrderFree, { count: FEWER, isLarge: true, isInexact: true });
 });
 
-test("[D12] the normal form is stable, [D19] and what brings nothing new changes nothing", () => {
+test("[D12] the normal form is stable, [D19] and a merge that brings nothing new changes nothing", () => {
   expectFurther(isNormalStable);
   expectFurther(isSameWhenNothingIsNew);
 });
 
-test("[D11] the engine is the model of the definition", () => {
+test("[D11] the engine agrees with the model of the definition", () => {
   expectFurther(agreesWithModel);
   expectFurther(agreesWithModel, { count: FEWER, hasClone: true });
   expectFurther(agreesWithModel, { count: FEWER, isLarge: true, isInexact: true });
 });
 
-test("[D13] the merged result is what running all operations in stamp order gives", () => {
+test("[D13] a merge gives the same result as running all operations in stamp order", () => {
   expectFurther(agreesWithOracle, { count: 2 * COUNT });
   expectFurther(agreesWithOracle, { count: FEWER, isLarge: true });
 });
 
-test("[D18] differences and restrictions are exact", () => {
+test("[D18] deltas and restrictions are exact", () => {
   expectFurther(differsExactly);
   expectFurther(restrictsExactly);
 });
 
-test("[D20] states read back", () => {
+test("[D20] decoding an encoded state returns the state", () => {
   expectFurther(readsBack);
   expectFurther(readsBack, { count: FEWER, isLarge: true, isInexact: true });
 });
 
-test("[D23] collection changes nothing that shows", () => {
+test("[D23] collection does not change the shown fields", () => {
   expectFurther(collectsSilently);
   expectFurther(collectsBeforeLateWrites);
 });

@@ -58,15 +58,15 @@ test("[D10] merge changes neither of its arguments", () => {
   expectLaw(leavesItsArguments);
 });
 
-test("[D10] the engine is the model of the definition, entry by entry, and shows the same", () => {
+test("[D10] the engine agrees with the model of the definition, entry by entry, and shows the same", () => {
   expectLaw(agreesWithModel);
 });
 
-test("[D11] the engine is the model where stamps meet twice, as in copied stores", () => {
+test("[D11] the engine agrees with the model if stamps occur twice, as in copied stores", () => {
   expectLaw(agreesWithModel, { hasClone: true });
 });
 
-test("[D16] the engine is the model where sums leave 64 bits and floats round", () => {
+test("[D16] the engine agrees with the model if sums exceed 64 bits and floats round", () => {
   expectLaw(agreesWithModel, { isLarge: true, isInexact: true });
 });
 
@@ -74,11 +74,11 @@ test("[D12] the normal form is stable", () => {
   expectLaw(isNormalStable);
 });
 
-test("[D19] merge(a, b) is the very a exactly when b brings nothing new", () => {
+test("[D19] merge(a, b) returns the same object a exactly when b brings nothing new", () => {
   expectLaw(isSameWhenNothingIsNew);
 });
 
-test("[D13] the merged result is what running all operations in stamp order gives", () => {
+test("[D13] a merge gives the same result as running all operations in stamp order", () => {
   expectLaw(agreesWithOracle, { count: 2000 });
 });
 
@@ -93,7 +93,7 @@ function stateWith(field: Partial<Node>): DocumentState {
   };
 }
 
-test("[D11] between two entries the larger stamp wins, in whatever order they come", () => {
+test("[D11] of two entries the larger stamp wins, in either order of arrival", () => {
   const writer = peerAfter(insert({ a: 0 }));
   const [one, two] = [writer.fork(2), writer.fork(3)];
   one.write(set("a", "later"), 20);
@@ -106,7 +106,7 @@ test("[D11] between two entries the larger stamp wins, in whatever order they co
   expect(shownTogether(high, low)).toEqual({ a: "high" });
 });
 
-test("[D11] at equal stamps the larger canonical bytes win, in whatever order they come", () => {
+test("[D11] at equal stamps the larger canonical bytes win, in either order of arrival", () => {
   const stamp = stampAt(5, 1);
   // Each of these pairs looks the same to one careless comparison or another.
   const pairs: readonly (readonly [larger: Value, smaller: Value])[] = [
@@ -133,7 +133,7 @@ test("[D11] at equal stamps the larger canonical bytes win, in whatever order th
   }
 });
 
-test("[D11] at equal stamps restarts and sums are decided by bytes too, also outside 64 bits", () => {
+test("[D11] at equal stamps bytes also decide between restarts and between sums, even outside 64 bits", () => {
   const stamp = stampAt(5, 1);
   const amounts: readonly (number | bigint)[] = [
     0,
@@ -161,7 +161,7 @@ test("[D11] at equal stamps restarts and sums are decided by bytes too, also out
   }
 });
 
-test("[D11] seeds of 0 and -0 are decided alike by every replica", () => {
+test("[D11] every replica decides between seeds of 0 and -0 alike", () => {
   const [one, two] = [new Peer(1), new Peer(2)];
   one.write(initial({ a: 0 }));
   two.write(initial({ a: -0 }));
@@ -172,7 +172,7 @@ test("[D11] seeds of 0 and -0 are decided alike by every replica", () => {
 
 // The normal form.
 
-test("[D12] the normal form drops what is at or below a floor and nothing else", () => {
+test("[D12] the normal form drops entries at or below a floor and nothing else", () => {
   const state: DocumentState = {
     alive: stampAt(40, 1),
     dead: stampAt(20, 1),
@@ -209,7 +209,7 @@ test("[D12] the normal form drops what is at or below a floor and nothing else",
   expect(describeState(merge(EMPTY_STATE, state))).toBe(describeState(normalize(state)));
 });
 
-test("[D12] what is above the delete of a dead document stays, hidden", () => {
+test("[D12] entries above the delete of a dead document stay, hidden", () => {
   const writer = new Peer(1);
   writer.write(insert({ a: 1 }), 10);
   const updating = writer.fork(2).write(set("x", 1), 30) ?? EMPTY_STATE;
@@ -233,7 +233,7 @@ test("[D12] a document alive and dead at one stamp is dead", () => {
   expect([merged.alive, show(merged)]).toEqual([NONE, undefined]);
 });
 
-test("[D24] that a document was seeded is kept, when a larger alive or a delete hides it", () => {
+test("[D24] the seed mark of a document is kept if a larger alive or a delete hides the seed", () => {
   const seed = peerAfter(initial({ a: 1 })).state;
   const inserted = new Peer(2);
   inserted.write(insert({ b: 1 }), 9);
@@ -245,7 +245,7 @@ test("[D24] that a document was seeded is kept, when a larger alive or a delete 
   expect(merge(EMPTY_STATE, { ...EMPTY_STATE, alive: ZERO }).seeded).toBe(true);
 });
 
-test("[D19] a delta from below the floors brings nothing, and the very state comes back", () => {
+test("[D19] a delta from below the floors brings nothing, and merge returns the same state object", () => {
   const peer = peerAfter(insert({ a: 1, m: { x: 1 } }), increment("k", 1));
   const old = peer.state;
   peer.write(remove());
@@ -260,7 +260,7 @@ test("[D19] a delta from below the floors brings nothing, and the very state com
   expect(merge(EMPTY_STATE, EMPTY_STATE)).toBe(EMPTY_STATE);
 });
 
-test("[D19] parts that do not change are the very parts of the first argument", () => {
+test("[D19] unchanged parts of a merge are the same objects as in the first argument", () => {
   const peer = peerAfter(insert({ a: 1, m: { x: { z: 1 }, y: 2 } }));
   const before = peer.state;
   const delta = peer.fork(2).write(set("m.y", 3)) ?? EMPTY_STATE;
@@ -269,7 +269,7 @@ test("[D19] parts that do not change are the very parts of the first argument", 
   expect(after.root.get("m")?.map?.kids.get("x")).toBe(before.root.get("m")?.map?.kids.get("x"));
 });
 
-test("adds are in order of birth, then site; an absent one comes last", () => {
+test("adds are sorted by birth, then site; an absent one comes last", () => {
   const add = (birth: number, site: number) => ({
     birth: stampAt(birth, 1),
     stamp: stampAt(50, site),
@@ -290,7 +290,7 @@ test("[D13] first inserts of a never-deleted id merge by field", () => {
   expect(shownTogether(one, two)).toEqual({ a: 1, b: 2, c: 2 });
 });
 
-test("[D13] a delete beats an update that had not seen it, but not one of a later life", () => {
+test("[D13] a delete wins over an update that had not seen it, but not over one after a re-insert", () => {
   const writer = new Peer(1);
   writer.write(insert({ a: 1 }), 10);
   const other = writer.fork(2).write(set("x", 1), 30) ?? EMPTY_STATE;
@@ -301,7 +301,7 @@ test("[D13] a delete beats an update that had not seen it, but not one of a late
   expect(shownTogether(writer, other)).toEqual({ x: 1, y: 1 });
 });
 
-test("[D13] corner: an insert that knew neither the delete nor what it hid brings that to light", () => {
+test("[D13] corner case: an insert that knew neither a delete nor the entries it hid reveals them", () => {
   const writer = new Peer(1);
   writer.write(insert({ a: 1 }), 10);
   const hidden = writer.fork(2).write(set("x", 1), 30) ?? EMPTY_STATE;
@@ -312,7 +312,7 @@ test("[D13] corner: an insert that knew neither the delete nor what it hid bring
   expect(shownTogether(writer, hidden, unknowing)).toEqual({ x: 1, y: 1 });
 });
 
-test("[D13] corner: a clean insert does not end what another site wrote in the same tick", () => {
+test("[D13] corner case: a clean insert does not end writes of another site in the same tick", () => {
   const writer = new Peer(5);
   writer.write(insert({ a: 1 }), 10);
   const sameTick = writer.fork(2).write(set("x", 1), 40) ?? EMPTY_STATE;
@@ -322,7 +322,7 @@ test("[D13] corner: a clean insert does not end what another site wrote in the s
   expect(shownTogether(writer, sameTick)).toEqual({ x: 1, y: 1 });
 });
 
-test("[D13] corner: an UNSET does what its writer's view made of it", () => {
+test("[D13] corner case: the effect of an UNSET depends on the view of its writer", () => {
   const writer = peerAfter(insert({ m: { x: 1, y: 1 } }));
   const other = writer.fork(2).write(set("m", 5), 20) ?? EMPTY_STATE;
   writer.write(unset("m.x"), 30);
@@ -330,7 +330,7 @@ test("[D13] corner: an UNSET does what its writer's view made of it", () => {
   expect(shownTogether(writer, other)).toEqual({ m: { y: 1 } });
 });
 
-test("[D13] corner: an increment goes with the count that its writer saw", () => {
+test("[D13] corner case: an increment belongs to the count that its writer saw", () => {
   const writer = peerAfter(insert({}), increment("k", 5));
   const other = writer.fork(2).write(increment("k", 1), 30) ?? EMPTY_STATE;
   writer.write(restart("k", 3), 20);

@@ -54,7 +54,7 @@ function namesText(fields: ValueObject): string {
   return names.join();
 }
 
-test("[D20] what is told easily of any state is what merging and encoding give", () => {
+test("[D20] the shortcut for plain states gives the same as merging and encoding", () => {
   let known = 0;
   checkHistories({ count: histories(1000) }, ({ writes, replicas }) => {
     for (const { view, stamp, intent } of writes) {
@@ -88,7 +88,7 @@ const { fields: anyFields } = fc.letrec<{ value: Value; fields: ValueObject }>((
     .map((entries) => Object.fromEntries(entries)),
 }));
 
-test("[D20] inserts, upserts and deletes one after the other stay what merging gives", () => {
+test("[D20] a sequence of inserts, upserts and deletes by the shortcut gives the same as merging", () => {
   let known = 0;
   fc.assert(
     fc.property(fc.array(fc.option(anyFields), { maxLength: 8 }), (writes) => {
@@ -117,7 +117,7 @@ function operationFor(state: DocumentState, fields: ValueObject | null): StateOp
     : upsert(fields);
 }
 
-test("an upsert of the fields that show, also of more of them, is known at once", () => {
+test("the shortcut handles an upsert of all shown fields, or of more fields", () => {
   const { state } = peerAfter(insert({ a: 1, m: { x: 1 } }));
   const stamp = { time: 50, site: siteName(1) };
   expect(check(state, upsert({ a: 2, m: { x: 2 } }), stamp)).toBe(true);
@@ -125,7 +125,7 @@ test("an upsert of the fields that show, also of more of them, is known at once"
   expect(check(state, { kind: "delete", collection: "c", id: 1 }, stamp)).toBe(true);
 });
 
-test("an upsert that leaves a field, changes its kind or the order is left to merging", () => {
+test("the shortcut leaves an upsert that omits a field or changes a type or the order to merge", () => {
   const { state } = peerAfter(insert({ a: 1, m: { x: 1 } }));
   const stamp = { time: 50, site: siteName(1) };
   for (const fields of [{ a: 2 }, { m: { x: 2 }, a: 2 }, { a: 2, m: 3 }, { a: {}, m: { x: 2 } }]) {
@@ -134,7 +134,7 @@ test("an upsert that leaves a field, changes its kind or the order is left to me
   expect(check(state, upsert({ a: 2, m: {} }), stamp)).toBe(false);
 });
 
-test("what was written at several stamps, or has something removed, is left to merging", () => {
+test("the shortcut leaves documents with several stamps or removed fields to merge", () => {
   const stamp = { time: 50, site: siteName(1) };
   const several = peerAfter(insert({ a: 1, b: 1 }), set("a", 2));
   const removed = peerAfter(insert({ a: 1, b: 1 }), unset("b"));

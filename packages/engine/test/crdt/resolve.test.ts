@@ -41,7 +41,7 @@ function writtenOps(history: History) {
   });
 }
 
-test("[S24] a resolved operation is the same for its writer", () => {
+test("[S24] a resolved operation has the same effect for its writer", () => {
   let resolvedCount = 0;
   checkHistories({ count: COUNT }, (history) => {
     for (const { view, operation, stamp, delta } of writtenOps(history)) {
@@ -55,7 +55,7 @@ test("[S24] a resolved operation is the same for its writer", () => {
   expect(resolvedCount).toBeGreaterThan((2 * COUNT) / 3);
 });
 
-test("[S24] where others have written meanwhile it shows as the writer's own change would", () => {
+test("[S24] over concurrent writes of others it shows as the writer's own change would", () => {
   let compared = 0;
   checkHistories({ count: COUNT }, (history) => {
     for (const { view, operation, stamp, delta } of writtenOps(history)) {
@@ -80,13 +80,13 @@ function crossed(writer: Peer, intent: Intent, there: DocumentState): unknown {
   return show(applied(there, resolved, stampAt(AT, writer.site)))?.fields;
 }
 
-test("[S24] an insert over a tombstone ends what the other store still shows", () => {
+test("[S24] an insert over a tombstone ends the fields that the other store still shows", () => {
   const writer = peerAfter(insert({ a: 1, b: 1 }), remove());
   const behind = peerAfter(insert({ a: 1, b: 1 })).state;
   expect(crossed(writer, insert({ c: 1 }), behind)).toEqual({ c: 1 });
 });
 
-test("[S24] a first insert merges with what the other store shows", () => {
+test("[S24] a first insert merges with the fields that the other store shows", () => {
   const there = peerAfter(insert({ a: 1 })).state;
   expect(crossed(peerAfter(), insert({ b: 1 }), there)).toEqual({ a: 1, b: 1 });
 });
@@ -119,7 +119,7 @@ test("[S24] an increment of a seeded document belongs to the seed", () => {
   });
 });
 
-test("[S24] a birth that is there already stays", () => {
+test("[S24] a birth that is already there stays", () => {
   const { state } = peerAfter(insert({ a: 1 }));
   const edits = [
     { kind: "increment", path: ["k"], by: 2, birth: [1, "00000000000000aa"] },
@@ -128,7 +128,7 @@ test("[S24] a birth that is there already stays", () => {
   expect(resolveOperation(state, operation)).toEqual(operation);
 });
 
-test("[S24] an UNSET in a map of its writer also ends the field where something else shows", () => {
+test("[S24] an UNSET in a map of its writer also ends the field where another value shows", () => {
   const base = peerAfter(insert({ m: { x: 1, y: 2 } }));
   const there = base.fork(3);
   there.write(set("m", 7), 20);
@@ -138,7 +138,7 @@ test("[S24] an UNSET in a map of its writer also ends the field where something 
   expect(crossed(writer, unset("m.x"), there.state)).toEqual(after);
 });
 
-test("[S24] what came to nothing at its writer does not cross", () => {
+test("[S24] operations without effect at their writer are not sent", () => {
   const gone = peerAfter(insert({ a: 1 }), remove());
   const here = peerAfter(insert({ a: 1, n: 1 }));
   const nothing: (readonly [Peer, Intent])[] = [

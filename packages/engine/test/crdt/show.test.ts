@@ -40,7 +40,7 @@ function nodeAt(times: Partial<Record<FieldType, number>>): Node {
 
 const RANKS = ["register", "attachment", "counter", "pn_counter", "map"] as const;
 
-test("[D14] of the variants of a field the newest shows", () => {
+test("[D14] the newest variant of a field shows", () => {
   for (const newest of RANKS) {
     const times = Object.fromEntries(RANKS.map((type, i) => [type, type === newest ? 9 : i + 1]));
     expect(visibleType(nodeAt(times))).toBe(newest);
@@ -70,7 +70,7 @@ test("[D14] a map is as new as the newest stamp in it, removals included", () =>
   expect(shownTogether(writer, other)).toEqual({ m: { y: 1 } });
 });
 
-test("[D14] what an UNSET ended makes no variant new", () => {
+test("[D14] entries that an UNSET ended do not make a variant newer", () => {
   const writer = peerAfter(insert({ m: { x: 1 } }), set("m", 5));
   expect(writer.shown).toEqual({ m: 5 });
   const below = peerAfter(insert({ m: { x: { z: 1 } } }), unset("m.x"), set("m", 5));
@@ -128,7 +128,7 @@ test("[D16] counter sums are exact without bound and are clamped to 64 bits when
   expect(shownAfter(insert({}), restart("k", 2n ** 64n - 1n))).toEqual({ k: LIMIT - 1n });
 });
 
-test("[D16] sums go through the limits of JS numbers exactly and come back in one form", () => {
+test("[D16] sums cross the limits of JS numbers exactly and have one form", () => {
   const safe = Number.MAX_SAFE_INTEGER;
   expect(shownAfter(insert({}), increment("k", safe), increment("k", 2))).toEqual({
     k: 2n ** 53n + 1n,
@@ -168,7 +168,7 @@ test("[D17] a map that was written shows, also when it is empty", () => {
   expect(shownAfter(insert({ m: { x: 1 } }), unset("m.x"))).toEqual({ m: {} });
 });
 
-test("[D17] a map that exists only through fields below it goes with them", () => {
+test("[D17] a map that exists only because of fields below it disappears with them", () => {
   expect(shownAfter(insert({}), set("m.n.x", 1))).toEqual({ m: { n: { x: 1 } } });
   expect(shownAfter(insert({}), set("m.n.x", 1), unset("m.n.x"))).toEqual({});
   expect(shownAfter(insert({}), set("m.n.x", 1), set("m.y", 1), unset("m.n.x"))).toEqual({
@@ -177,7 +177,7 @@ test("[D17] a map that exists only through fields below it goes with them", () =
   expect(shownAfter(insert({ m: 5 }), set("m.n.x", 1), unset("m.n.x"))).toEqual({ m: 5 });
 });
 
-test("[K14] a mark stands where a value is not what its shape says, and nowhere else", () => {
+test("[K14] a type mark is stored where a value does not have the type of its shape, and nowhere else", () => {
   const { state } = peerAfter(
     insert(
       { r: { x: 1 }, c: 1, p: 1, t: { id: 1 }, m: { r: {}, s: 1 }, s: 1, l: [{}], o: {} },

@@ -38,7 +38,7 @@ test("[D23] a write at or below the horizon for a document that is not held is s
   expect(sift(later, undefined, HORIZON)).toEqual({ delta: later, isStale: false });
 });
 
-test("[D23] a new document newer than the horizon is taken, without what is older in it", () => {
+test("[D23] a new document above the horizon is applied, without its older entries", () => {
   const old = new Peer(1);
   old.write(insert({ a: 1 }), 10);
   const young = new Peer(2);
@@ -50,7 +50,7 @@ test("[D23] a new document newer than the horizon is taken, without what is olde
   ]);
 });
 
-test("[D23] the late tombstone of a document that is not held is nothing, and not stale", () => {
+test("[D23] a late tombstone of a document that is not held has no effect, and is not stale", () => {
   const writer = new Peer(1);
   writer.write(insert({ a: 1 }), 10);
   const deletion = writer.write(remove(), 20) ?? EMPTY_STATE;
@@ -58,7 +58,7 @@ test("[D23] the late tombstone of a document that is not held is nothing, and no
   expect([isEmptyState(delta), isStale]).toEqual([true, false]);
 });
 
-test("[D23] a late write for a path that is not held is stale, for one that is held it is taken", () => {
+test("[D23] a late write for a path that is not held is stale; one for a held path is applied", () => {
   const writer = peerAfter(insert({ a: 1, m: { x: 1 } }));
   const held = writer.state;
   const late =
@@ -71,7 +71,7 @@ test("[D23] a late write for a path that is not held is stale, for one that is h
   expect(sift(late, held, 19)).toEqual({ delta: late, isStale: false });
 });
 
-test("[D23] a collected UNSET does not let the older value back in", () => {
+test("[D23] after an UNSET is collected, the older value does not come back", () => {
   const writer = peerAfter(insert({ a: 1 }));
   const late = writer.fork(2).write(set("b", 1), 15) ?? EMPTY_STATE;
   writer.write(set("b", 0), 12);
@@ -80,7 +80,7 @@ test("[D23] a collected UNSET does not let the older value back in", () => {
   expect(show(merge(collected, sift(late, collected, HORIZON).delta))?.fields).toEqual({ a: 1 });
 });
 
-test("[D5] INITIAL is never late", () => {
+test("[D5] INITIAL is never stale", () => {
   const seed = new Peer(1).write(initial({ a: 1 })) ?? EMPTY_STATE;
   expect(sift(seed, undefined, HORIZON)).toEqual({ delta: seed, isStale: false });
 });

@@ -57,7 +57,7 @@ test("[K10] reference 0 is NONE, 1 the default, then the others from the latest 
   expect([table.isDefault(stampAt(1, 1)), table.isDefault(stampAt(2, 1))]).toEqual([true, false]);
 });
 
-test("[K10] every reference leads back to its stamp, after writing and reading too", () => {
+test("[K10] every reference leads back to its stamp, also after encoding and decoding", () => {
   const writer = peerAfter(insert({ a: 1 }), increment("k", 1));
   const other = new Peer(2 ** 40).take(writer);
   other.write(set("b", 1), 2 ** 50);
@@ -83,7 +83,7 @@ function stampsOf(state: DocumentState): [Stamp][] {
   return [state.alive, ...fields].map((stamp) => [{ ...stamp }]);
 }
 
-test("[K10] a reference is found in a few looks, however many ticks a document has", () => {
+test("[K10] finding a reference takes few comparisons, however many ticks a document has", () => {
   const count = 20_000;
   let looks = 0;
   const watched = (time: number): Stamp => ({
@@ -111,7 +111,7 @@ test("an empty state has an empty table, whose default is NONE", () => {
   expect([table.size, table.default]).toEqual([0, NONE]);
 });
 
-test("[K10] a table is the default whole, and the others with their site only where it is another", () => {
+test("[K10] a table has the default stamp in full, and a site for others only where it differs", () => {
   const [one, two] = [new Peer(1), new Peer(2)];
   one.write(insert({ a: 1, b: 1 }), 300);
   one.write(set("c", 1), 400);
@@ -121,7 +121,7 @@ test("[K10] a table is the default whole, and the others with their site only wh
   );
 });
 
-test("[D20] a table that lies about its size, or a reference out of it, is refused", () => {
+test("[D20] a table with a wrong size, and a reference outside the table, are refused", () => {
   const site = "0000000000000001";
   const cases = [
     `05${site}7f`,

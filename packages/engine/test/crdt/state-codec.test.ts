@@ -32,11 +32,11 @@ import {
   unset,
 } from "../support/peer.ts";
 
-test("[D20] decoding gives the same state and the same bytes back, states and deltas alike", () => {
+test("[D20] decoding returns the same state and the same bytes, for states and deltas", () => {
   expectLaw(readsBack);
 });
 
-test("[D20] sums outside 64 bits, floats and whole floats come back exactly", () => {
+test("[D20] sums outside 64 bits, floats and whole floats are decoded exactly", () => {
   expectLaw(readsBack, { isLarge: true, isInexact: true });
   for (const amount of [1e16, -(2 ** 60), 1e300, -0, Number.MAX_VALUE, 0.1]) {
     const { state } = peerAfter(insert({}), restart("k", amount, "pn_counter"));
@@ -102,13 +102,13 @@ function peerOf(...intents: readonly Intent[]): DocumentState {
 }
 
 for (const [name, state, hex] of GOLDEN) {
-  test(`[D20] the bytes of ${name} are what they always were`, () => {
+  test(`[D20] the bytes of ${name} are unchanged since the first version`, () => {
     expect(hexOf(stateToBytes(state()))).toBe(hex.replaceAll(" ", ""));
     expect(describeState(stateOfBytes(bytesOfHex(hex)))).toBe(describeState(state()));
   });
 }
 
-test("[K11] a field is left out of the metadata when its shown value and the default stamp say it", () => {
+test("[K11] a field that its shown value and the default stamp determine is not in the metadata", () => {
   const { meta } = encodeState(peerOf(insert({ a: 1, m: { x: {}, y: [1] }, t: "text" })));
   expect(hexOf(meta)).toBe(`2301${SITE}`);
   const typed = peerOf(insert({ r: { x: 1 }, t: { id: 1 } }, { r: "register", t: "attachment" }));
@@ -122,7 +122,7 @@ test("[K13] a document written once has at most 32 bytes of metadata", () => {
   expect(encodeState(peer.state).meta.length).toBeLessThanOrEqual(32);
 });
 
-test("[K14] hidden variants keep their values in the metadata, and come back", () => {
+test("[K14] hidden variants keep their values in the metadata, and decoding returns them", () => {
   const { state } = peerAfter(
     insert({ a: { deep: ["hidden"] } }, { a: "register" }),
     set("a", { id: "token" }, "attachment"),
@@ -137,7 +137,7 @@ test("[K14] hidden variants keep their values in the metadata, and come back", (
   }
 });
 
-test("[K12] the bytes depend on the state alone, not on how it came about", () => {
+test("[K12] the bytes depend on the state alone, not on its history", () => {
   const writer = peerAfter(insert({ b: 1, a: { y: 1, x: 1 } }));
   const [one, two] = [writer.fork(2), writer.fork(3)];
   for (const intent of [set("a.z", 1), increment("k", 1), unset("b")]) one.write(intent);
@@ -151,7 +151,7 @@ test("[K12] the bytes depend on the state alone, not on how it came about", () =
   expect(new Set(ways.map((state) => hexOf(stateToBytes(state)))).size).toBe(1);
 });
 
-test("[D20] a field named `__proto__` comes back at every level, shown, hidden and typed", () => {
+test("[D20] a field named `__proto__` is decoded at every level, shown, hidden and typed", () => {
   const fields = JSON.parse('{"__proto__":{"__proto__":1,"r":{}}}') as Record<string, Value>;
   const types = JSON.parse('{"__proto__":{"__proto__":"counter","r":"register"}}') as Types;
   const peer = peerAfter(insert(fields, types), set("__proto__", 5), set("a", 1));
@@ -160,7 +160,7 @@ test("[D20] a field named `__proto__` comes back at every level, shown, hidden a
   }
 });
 
-test("[V7] a document of 64 levels comes back, one of 65 is refused", () => {
+test("[V7] a document of 64 levels is decoded, one of 65 is refused", () => {
   const deep = (levels: number): DocumentState => {
     let node: Node = { ...EMPTY_NODE, reg: { stamp: stampAt(2, 1), value: 1 } };
     for (let i = 1; i < levels; i++) {
@@ -188,7 +188,7 @@ function nestedIn(levels: number, inner: Node): Node {
   return node;
 }
 
-test("[D20] nesting without end is refused and does not overflow", () => {
+test("[D20] unbounded nesting is refused and does not overflow the stack", () => {
   // One field with an empty name that is a map without a touch, 100,000 times.
   const levels = bytesOfHex("10", "01 00 20 00".repeat(100_000));
   const bytes = new Uint8Array([...varint(levels.length), ...levels]);
@@ -232,7 +232,7 @@ test("[D20] records that do not belong together are refused", () => {
   for (const bytes of cases) expect(codeOf(() => stateOfBytes(bytes))).toBe("state.malformed");
 });
 
-test("[D20] amounts that are none, and entries without a stamp, are refused", () => {
+test("[D20] invalid amounts, and entries without a stamp, are refused", () => {
   const head = `30 05 ${SITE} 01 01 6b`;
   const refused = [
     `${head} 02 00 01`, // a register at NONE
@@ -262,7 +262,7 @@ test("[D20] amounts that are none, and entries without a stamp, are refused", ()
   );
 });
 
-test("[D20] whatever is read from outside is in normal form", () => {
+test("[D20] every decoded state is in normal form", () => {
   const meta = bytesOfHex(`34 05 ${SITE} 01 02 0161 02 01 07 0162 00`);
   const state = stateOfBytes(new Uint8Array([meta.length, ...meta]));
   expect(describeState(state)).toBe("alive - dead 5/170 seeded false {}");
@@ -283,7 +283,7 @@ const damagedBytes: fc.Arbitrary<Uint8Array> = fc
     return cut % 4 === 0 ? bytes.subarray(0, cut % bytes.length) : bytes;
   });
 
-test("[D20] hostile bytes are refused by a PeerError, or give a state that holds", () => {
+test("[D20] hostile bytes are refused with a PeerError, or give a valid state", () => {
   let read = 0;
   let refused = 0;
   fc.assert(
@@ -316,7 +316,7 @@ function expectSound(state: DocumentState): void {
   expect(merge(state, back)).toBe(state);
 }
 
-test("[D20] a state that cannot be encoded leaves no bytes behind for the next one", () => {
+test("[D20] a state that cannot be encoded leaves no bytes for the next one", () => {
   const good = peerOf(insert({ a: 1 }), set("b", 1));
   const expected = hexOf(stateToBytes(good));
   const outside = { ...EMPTY_NODE, reg: { stamp: stampAt(5, 1), value: 2n ** 70n } };
@@ -325,7 +325,7 @@ test("[D20] a state that cannot be encoded leaves no bytes behind for the next o
   expect(hexOf(stateToBytes(good))).toBe(expected);
 });
 
-test("[D20] a Buffer of another owner may change after it was read", () => {
+test("[D20] a decoded state does not change when the owner of the Buffer changes it", () => {
   const state = peerOf(insert({ a: new Uint8Array([1, 2, 3]) }), set("a.x", 1));
   const bytes = Buffer.from(stateToBytes(state));
   const back = stateOfBytes(bytes);

@@ -31,7 +31,7 @@ import {
 const COUNTER = { reset: { stamp: stampAt(1, 1), value: 0 }, adds: [] };
 const ENTRY = { stamp: stampAt(1, 1), value: 1 };
 
-test("a node is empty without an UNSET and without variants", () => {
+test("a node without an UNSET and without variants is empty", () => {
   expect([isEmptyNode(EMPTY_NODE), hasVariant(EMPTY_NODE)]).toEqual([true, false]);
   expect(isEmptyNode({ ...EMPTY_NODE, removed: stampAt(1, 1) })).toBe(false);
   expect(hasVariant({ ...EMPTY_NODE, removed: stampAt(1, 1) })).toBe(false);
@@ -47,7 +47,7 @@ test("a node is empty without an UNSET and without variants", () => {
   }
 });
 
-test("a state is empty when it holds nothing at all, a seed's memory included", () => {
+test("a state is empty only if it holds nothing, not even a seed mark", () => {
   expect(isEmptyState(EMPTY_STATE)).toBe(true);
   expect(isEmptyState({ ...EMPTY_STATE, root: new Map() })).toBe(true);
   expect(isEmptyState({ ...EMPTY_STATE, seeded: true })).toBe(false);
@@ -55,7 +55,7 @@ test("a state is empty when it holds nothing at all, a seed's memory included", 
   expect(isEmptyState(peerAfter(insert({}), remove()).state)).toBe(false);
 });
 
-test("a walk meets every stamp of a state once, births left out", () => {
+test("a walk visits every stamp of a state once, except births", () => {
   const { state } = peerAfter(
     initial({}),
     remove(),

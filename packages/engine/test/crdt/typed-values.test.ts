@@ -41,7 +41,7 @@ test("[D17] each value is wrapped with its type, maps recursively", () => {
   });
 });
 
-test("[D17] a field with the name of a method of objects is only a field", () => {
+test("[D17] a field named like a method of objects is an ordinary field", () => {
   const fields = JSON.parse('{"__proto__":1,"constructor":{"toString":2}}') as object;
   const typed = typedFields({ fields: fields as Record<string, number>, types: undefined });
   expect(JSON.stringify(typed)).toBe(

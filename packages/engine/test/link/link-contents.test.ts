@@ -92,7 +92,7 @@ function pieces(heard: readonly LinkMessage[]): number[] {
   return heard.flatMap((message) => (message.t === "content" ? [message.bytes.length] : []));
 }
 
-test("[S55] contents of merged documents are fetched in pieces, one after the other, where that is wanted", async () => {
+test("[S55] an eager side fetches the contents of merged documents in pieces, one after the other", async () => {
   const { a, b, source, target, link } = await pair(true);
   const large = source.add(contentOf(600_000));
   const small = source.add(contentOf(10));
@@ -105,7 +105,7 @@ test("[S55] contents of merged documents are fetched in pieces, one after the ot
   expect(wire.dial.link.status().missingContents).toBe(0);
 });
 
-test("[S55] what is missing from before is fetched when the link comes back", async () => {
+test("[S55] contents that were already missing are fetched when the link comes back", async () => {
   const { a, b, source, target, link } = await pair(true);
   const ids = [1, 2, 3].map((size) => source.add(contentOf(size)));
   for (const [i, id] of ids.entries()) await put(b, `${i}`, id, i + 1);
@@ -116,7 +116,7 @@ test("[S55] what is missing from before is fetched when the link comes back", as
   expect([...target.contents.keys()].sort()).toEqual(ids.toSorted());
 });
 
-test("[S55] else they are fetched when somebody asks, and what is nowhere is told", async () => {
+test("[S55] other contents are fetched on request, and one that no side has is reported as missing", async () => {
   const { a, b, source, target, link } = await pair(false);
   const id = source.add(contentOf(5));
   const wire = link();
@@ -131,7 +131,7 @@ test("[S55] else they are fetched when somebody asks, and what is nowhere is tol
   expect(await wire.accept.link.fetch("gone")).toBe("missing");
 });
 
-test("[S55] content whose digest is not its id is refused, and a link that ends ends its fetches", async () => {
+test("[S55] content whose digest is not its id is refused, and the end of a link ends its fetches", async () => {
   const { source, target, link } = await pair(false);
   source.contents.set("0123", contentOf(4));
   const wire = link();
@@ -144,7 +144,7 @@ test("[S55] content whose digest is not its id is refused, and a link that ends 
   expect(await wire.dial.link.fetch("abcd")).toBe("over");
 });
 
-test("[S55] a fetch that was cut goes on where it was", async () => {
+test("[S55] an interrupted fetch continues where it was", async () => {
   const { source, target, link } = await pair(false);
   const bytes = contentOf(300_000);
   const id = source.add(bytes);
@@ -155,7 +155,7 @@ test("[S55] a fetch that was cut goes on where it was", async () => {
   expect(pieces(wire.dial.heard)).toEqual([37_856]);
 });
 
-test("[S55] a side that keeps no contents has none to give; content that nobody asked for ends the link", async () => {
+test("[S55] a side without attachments has no content to send; unrequested content ends the link", async () => {
   const [a, b] = [await linkedStore("a"), await linkedStore("b")];
   const target = new Shelf(true);
   const wire = new LinkWire(
@@ -180,7 +180,7 @@ test("[S55] a side that keeps no contents has none to give; content that nobody 
   });
 });
 
-test("[S55] what somebody waits for comes before what is only missing, and what has come by another way does not come again", async () => {
+test("[S55] requested contents come before missing ones, and content that arrived another way is not fetched", async () => {
   const { a, b, source, target, link } = await pair(true);
   const ids = [1, 2, 3, 4].map((size) => source.add(contentOf(size)));
   const [first = "", second = "", third = "", fourth = ""] = ids;
@@ -200,7 +200,7 @@ test("[S55] what somebody waits for comes before what is only missing, and what 
   ]);
 });
 
-test("[S55] where a content cannot be kept, those that wait are left for another time, and so they are when it is not eager any more", async () => {
+test("[S55] if a content cannot be kept, or the side is no longer eager, waiting contents are postponed", async () => {
   const { source, target, link } = await pair(true);
   const ids = [1, 2, 3].map((size) => source.add(contentOf(size)));
   const full = new Error("no room");
@@ -221,7 +221,7 @@ test("[S55] where a content cannot be kept, those that wait are left for another
   expect(wire.dial.link.status().missingContents).toBe(0);
 });
 
-test("[S55] who owes a piece for five minutes is left, however alive the link is", async () => {
+test("[S55] a side gives up on a piece after five minutes, even if the link is alive", async () => {
   let elapsedMs = 0;
   const clock = (seed: number) => ({ ...testPlatform(seed), elapsed: () => elapsedMs });
   const a = await linkedStore("a", { platform: clock(1) });
@@ -248,7 +248,7 @@ test("[S55] who owes a piece for five minutes is left, however alive the link is
   });
 });
 
-test("[S89] a side knows from which collections the other one follows something", async () => {
+test("[S89] a side knows from which collections the other side follows documents", async () => {
   const { link } = await pair(false);
   const wire = link();
   await turns();

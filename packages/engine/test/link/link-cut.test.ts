@@ -171,7 +171,7 @@ class Run {
   }
 }
 
-test("[S54] a ring whose links are cut at any frame ends with equal stores, and rests", async () => {
+test("[S54] a ring whose links are cut at any frame ends with equal stores and becomes idle", async () => {
   await assert(
     asyncProperty(integer({ min: 0, max: 1e9 }), async (seed) => {
       const run = new Run(seed, RING);
@@ -187,7 +187,7 @@ test("[S54] a ring whose links are cut at any frame ends with equal stores, and 
   );
 }, 120_000);
 
-test("[S51] [S54] a chain that is cut at any frame: each follower has what it selects, as the source has it", async () => {
+test("[S51] [S54] in a chain cut at any frame, each follower has what it selects, as the source has it", async () => {
   await assert(
     asyncProperty(integer({ min: 0, max: 1e9 }), async (seed) => {
       const run = new Run(seed, CHAIN);

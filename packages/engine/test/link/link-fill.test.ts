@@ -99,8 +99,8 @@ function wantedOf(wire: LinkWire): unknown[] {
   return wire.accept.heard.flatMap((message) => (message.t === "want" ? message.ids : []));
 }
 
-describe("a fill that is cut", () => {
-  test("[S88] goes on behind what was merged: cut again and again, each document crosses once", async () => {
+describe("an interrupted fill", () => {
+  test("[S88] continues after the merged documents: however often it is cut, each document crosses once", async () => {
     await insert(a, 400);
     let crossed = 0;
     let cuts = 0;
@@ -123,7 +123,7 @@ describe("a fill that is cut", () => {
   });
 
   test.runIf(isFullSize)(
-    "[S88] goes on also where the follower was killed: what was under way crosses again",
+    "[S88] continues also if the follower was killed: documents under way cross again",
     async () => {
       await insert(a, 400);
       const limits = { batches: 2, batchDocuments: 10 };
@@ -146,7 +146,7 @@ describe("a fill that is cut", () => {
     },
   );
 
-  test("[S50] [S54] tells what happened meanwhile to what had come, and nothing of what had not", async () => {
+  test("[S50] [S54] sends later changes to documents already sent, and nothing about the others", async () => {
     await insert(a, 60);
     const queries = { cars: ["n < 10"] };
     await cutAfter(3, { queries });
@@ -172,7 +172,7 @@ describe("a fill that is cut", () => {
     expect(states(b)).toEqual(rest);
   });
 
-  test("[S50] of which much was changed since catches up first, and goes on from there", async () => {
+  test("[S50] after many changes catches up first, and continues from there", async () => {
     a = await linkedStore("a", { streams: { ...PIECES, joinTransactions: 3 } });
     await insert(a, 60);
     const first = await cutAfter(3);
@@ -186,7 +186,7 @@ describe("a fill that is cut", () => {
     expect((next?.txn ?? 0) - (cursor?.txn ?? 0)).toBe(10);
   });
 
-  test("[S50] tells also of what came to match behind its cursor, came, and matches no more", async () => {
+  test("[S50] also sends a document that came to match behind the cursor, was sent, and matches no longer", async () => {
     a = await linkedStore("a", { streams: { ...PIECES, joinTransactions: 0 } });
     await insert(a, 60);
     const queries = { cars: ["n < 10"] };
@@ -210,7 +210,7 @@ describe("a fill that is cut", () => {
     expect(states(b)).toEqual(states(a));
   });
 
-  test("[S50] begins anew where the log does not reach back, and lacks nothing", async () => {
+  test("[S50] starts over where the log does not reach back, and misses nothing", async () => {
     a = await linkedStore("a", {
       streams: PIECES,
       store: SHORT_LOG,
@@ -229,7 +229,7 @@ describe("a fill that is cut", () => {
     expect(states(b)).toEqual(states(a));
   });
 
-  test("[S87] puts nothing aside that it never had, however long it was cut", async () => {
+  test("[S87] sets aside no document that the follower never had, however long the link was down", async () => {
     await insert(a, 60);
     await b.put("cars", { _id: "own", n: 1 });
     await b.execute("DELETE FROM cars WHERE _id = 'own'");
@@ -246,7 +246,7 @@ describe("a fill that is cut", () => {
     expect(states(b)).toEqual(states(a));
   });
 
-  test("[S54] the cursor of another filter is of no use", async () => {
+  test("[S54] does not use the cursor of another filter", async () => {
     await insert(a, 60);
     await cutAfter(3);
     const wire = followFor(100, { queries: { cars: ["true", "n = 1"] } });
@@ -256,7 +256,7 @@ describe("a fill that is cut", () => {
     expect(states(b)).toEqual(states(a));
   });
 
-  test("[S86] [S88] does not count what was held back, nor what came behind it", async () => {
+  test("[S86] [S88] does not count documents that were held back, nor later ones", async () => {
     a = await linkedStore("a", { streams: { pieceDocuments: 10 } });
     await insert(a, 10, { n: 1, text: "x".repeat(2000) });
     await a.put("cars", ...Array.from({ length: 20 }, (_, i) => ({ _id: idOf(20 + i), n: 1 })));
@@ -280,7 +280,7 @@ describe("a fill that is cut", () => {
   });
 });
 
-describe("a first fill that is not the only one", () => {
+describe("a first fill after others", () => {
   const queries = { cars: ["color == 'blue'"] };
   let disk: MemoryDisk;
 
@@ -299,7 +299,7 @@ describe("a first fill that is not the only one", () => {
     return wire;
   }
 
-  test("[S85] [S51] asks for what came before, where its query was removed and added again", async () => {
+  test("[S85] [S51] asks for earlier documents if its query was removed and added again", async () => {
     const wire = await begun();
     wire.dial.link.configure({});
     await a.put("cars", { _id: "1", color: "red" });
@@ -311,7 +311,7 @@ describe("a first fill that is not the only one", () => {
     expect(shown(b)).toEqual(shown(a));
   });
 
-  test("[S85] [S51] asks for what came over the link before, though that is not over yet", async () => {
+  test("[S85] [S51] asks for documents that came over an earlier link that has not ended yet", async () => {
     const first = await begun();
     first.cut();
     await a.put("cars", { _id: "1", color: "red" });
@@ -323,7 +323,7 @@ describe("a first fill that is not the only one", () => {
     expect(shown(b)).toEqual(shown(a));
   });
 
-  test("[S85] [S51] asks for what came before, where it begins anew because the log was cut", async () => {
+  test("[S85] [S51] asks for earlier documents if it starts over because the log was trimmed", async () => {
     const wire = await begun({ waitingBytes: 1 });
     await turns();
     await a.put("cars", { _id: "1", color: "red" });
@@ -354,7 +354,7 @@ describe("a fill that is not the first", () => {
     await a.store.maintain();
   }
 
-  test("[S88] goes on as well, though nothing changed, and makes few transactions of it", async () => {
+  test("[S88] also continues if nothing changed, and makes few transactions", async () => {
     await lost();
     const before = b.store.txnId;
     const first = await cutAfter(3, { queries, limits: { batchDocuments: 10 } });
@@ -368,7 +368,7 @@ describe("a fill that is not the first", () => {
     expect(states(b)).toEqual({ ...rest, "0003": left });
   });
 
-  test("[S88] though nothing changed its cursor is written now and then, so it goes on after a kill", async () => {
+  test("[S88] writes its cursor now and then even if nothing changed, so it continues after a kill", async () => {
     await lost({ isChanged: false });
     const goesOn: boolean[] = [];
     let made = 0;
@@ -386,7 +386,7 @@ describe("a fill that is not the first", () => {
     expect(made).toBeLessThanOrEqual(3);
   });
 
-  test("[S85] [S88] asks again for what was not answered before the cut", async () => {
+  test("[S85] [S88] asks again for documents that were not answered before the cut", async () => {
     await lost();
     let pieces = 0;
     const isCut = (message: LinkMessage): boolean =>
@@ -402,7 +402,7 @@ describe("a fill that is not the first", () => {
     expect(states(b)).toEqual(states(a));
   });
 
-  test("[S85] [S88] does not ask again for what was answered", async () => {
+  test("[S85] [S88] does not ask again for documents that were answered", async () => {
     await lost();
     const first = follow(b, a, { queries }, { isCut: ({ t }) => t === "complete" });
     await until(() => first.isOver);

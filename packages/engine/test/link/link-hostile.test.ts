@@ -94,7 +94,7 @@ test.each([
   expect(problems(b.storage)).toEqual([]);
 });
 
-test("[S52] a field named like the id that does not show is not merged either", async () => {
+test("[S52] a hidden field named like the id is not merged either", async () => {
   const harmless = await pair();
   await hear(harmless, put(harmless.filter, hidden("id_")));
   expect(endOf(harmless)).toBe("linked");
@@ -105,7 +105,7 @@ test("[S52] a field named like the id that does not show is not merged either", 
   expect(states(found.b)).toEqual(before);
 });
 
-test("[S52] 64 levels are as many as a document may have", async () => {
+test("[S52] a document may have 64 levels", async () => {
   const found = await pair();
   const { b, filter, parts } = found;
   await hear(found, put(filter, [nested(64), null, parts[2]]));
@@ -113,7 +113,7 @@ test("[S52] 64 levels are as many as a document may have", async () => {
   expect(shown(b)).toEqual({ 1: { n: 1 }, x: nested(64) });
 });
 
-test("[S54] a cursor ahead of all that the source has is given up when the source does not know it", async () => {
+test("[S54] the follower drops a cursor that is ahead of the source if the source does not know it", async () => {
   const found = await pair();
   const { a, b, wire, filter } = found;
   await hear(found, { t: "complete", filter, txn: Number.MAX_SAFE_INTEGER });
@@ -134,7 +134,7 @@ function modeOf({ dial }: LinkWire): string | undefined {
   return undefined;
 }
 
-test("[S50] a query has the filter that the source has named last, and no other", async () => {
+test("[S50] a query has only the filter that the source named last", async () => {
   const found = await pair();
   const { b, filter, parts } = found;
   const other = filter.map((byte) => byte ^ 255);
@@ -146,7 +146,7 @@ test("[S50] a query has the filter that the source has named last, and no other"
   expect(shown(b)).toEqual({ 1: { n: 1 }, x: { n: 4 } });
 });
 
-test("what the other side says of its reasons is cut where it is shown", async () => {
+test("a reason that the other side sends is truncated before it is shown", async () => {
   const found = await pair();
   const long = "because ".repeat(100_000);
   await hear(found, { t: "unsubscribed", id: 1, code: long, message: long });

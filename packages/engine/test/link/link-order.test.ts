@@ -11,7 +11,7 @@ async function order(turn: LinkOrder, name: string, reported: string[]): Promise
   reported.push(name);
 }
 
-test("[S51] a link has its turn when all before it are over, in whatever order they end", async () => {
+test("[S51] a link is first when all links before it have ended, in any order", async () => {
   const { store } = await openStore();
   const [one, two, three] = [0, 1, 2].map(() => new LinkOrder(store, "a"));
   if (one === undefined || two === undefined || three === undefined) throw new Error("no turns");
@@ -33,7 +33,7 @@ test("[S51] a link has its turn when all before it are over, in whatever order t
   expect(new LinkOrder(store, "a").isFirst).toBe(false);
 });
 
-test("[S51] other sources, other stores and links that are over are nobody's turn", async () => {
+test("[S51] links of other sources, of other stores and ended links do not delay a link", async () => {
   const { store } = await openStore();
   const { store: other } = await openStore();
   const first = new LinkOrder(store, "a");

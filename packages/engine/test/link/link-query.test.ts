@@ -14,7 +14,7 @@ test("[S50] each condition of each collection is a query of its own, once", () =
   ]);
 });
 
-test("[S50] a condition in the language of filters becomes a SELECT that can be followed", () => {
+test("[S50] a condition in the filter language becomes a SELECT that can be followed", () => {
   const cases = [
     ["cars", "true", "SELECT * FROM cars"],
     ["cars", "color == 'red' && n > 1", "SELECT * FROM cars WHERE color = 'red' AND n > 1"],
@@ -30,7 +30,7 @@ test("[S50] a condition in the language of filters becomes a SELECT that can be 
   }
 });
 
-test("what is no condition is told with its place", () => {
+test("an invalid condition is reported with its place", () => {
   expect(() => statementOf({ collection: "cars", condition: "n = " })).toThrow("expected");
 });
 

@@ -19,7 +19,7 @@ import {
 import { dump } from "../support/open-store.ts";
 import { testPlatform } from "../support/test-platform.ts";
 
-test("[D6] [S30] an increment that a link has brought back counts once when its peer offers it again", async () => {
+test("[D6] [S30] an increment that a link brought back counts once when its peer offers it again", async () => {
   let a = await linkedStore("a");
   const b = await linkedStore("b");
   await a.put("cars", { _id: "1" });
@@ -53,7 +53,7 @@ test("[D6] [S30] an increment that a link has brought back counts once when its 
   expect([shown(a), shown(b)]).toEqual([{ 1: { n: 5 } }, { 1: { n: 5 } }]);
 });
 
-test("[S50] [S54] the cursor that is written behind a fill is that of its end, also when the store is slow", async () => {
+test("[S50] [S54] the cursor written after a fill is the cursor of its end, also if the store is slow", async () => {
   const a = await linkedStore("a");
   const platform = testPlatform(77);
   const b = await linkedStore("b", { platform });

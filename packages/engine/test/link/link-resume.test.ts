@@ -61,7 +61,7 @@ async function pass(days: number, stores: readonly LinkedStore[], wire?: LinkWir
 }
 
 describe("cursors", () => {
-  test("[S12] [S54] a link goes on from its cursor, through restarts of both", async () => {
+  test("[S12] [S54] a link continues from its cursor, through restarts of both sides", async () => {
     await a.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 });
     const first = follow(b, a);
     await settled([a, b], [first]);
@@ -75,7 +75,7 @@ describe("cursors", () => {
     expect(states(again)).toEqual(states(a));
   });
 
-  test("[S50] below the floor of the log it is filled again, and lacks nothing", async () => {
+  test("[S50] a cursor below the start of the log leads to a new fill, and nothing is missing", async () => {
     const first = follow(b, a, { queries: { cars: ["n < 10"] } });
     await a.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 }, { _id: "3", n: 1 });
     await settled([a, b], [first]);
@@ -93,7 +93,7 @@ describe("cursors", () => {
     );
   });
 
-  test("[S51] [S85] what stopped matching while the log was lost is asked for, and comes once more", async () => {
+  test("[S51] [S85] the follower asks for documents that stopped matching while the log was lost", async () => {
     const queries = { cars: ["n < 10"] };
     const first = follow(b, a, { queries });
     await a.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 }, { _id: "3", n: 1 });
@@ -124,7 +124,7 @@ describe("cursors", () => {
     expect(modes(third)).toEqual(["resume"]);
   });
 
-  test("[K62] [S50] [S51] a fill that was cut goes on, and tells what stopped matching since", async () => {
+  test("[K62] [S50] [S51] an interrupted fill continues, and sends documents that stopped matching since", async () => {
     for (let i = 0; i < 6; i++) await a.put("cars", { _id: `${i}`, n: 1 });
     a = await linkedStore("a", {
       platform: a.platform,
@@ -151,7 +151,7 @@ describe("cursors", () => {
     expect(b.store.read((view) => [...view.catalogNames("link")])).toHaveLength(1);
   });
 
-  test("[S50] more changes than are gathered at once are told from the log all the same", async () => {
+  test("[S50] more changes than the source gathers at once are still sent from the log", async () => {
     a = await linkedStore("a", { streams: { gatheredChanges: 20, joinTransactions: 5 } });
     for (let i = 0; i < 30; i++) await a.put("cars", { _id: `${i}`, n: 0, color: "red" });
     const first = follow(b, a, { queries: { cars: ["color = 'red'"] } });
@@ -174,7 +174,7 @@ describe("cursors", () => {
     expect(second.dial.heard.some((message) => "range" in message)).toBe(false);
   });
 
-  test("a source that was restored is filled from anew, and what only the follower has comes back", async () => {
+  test("after a restore the source fills the follower again, and gets back what only the follower has", async () => {
     await a.put("cars", { _id: "1", n: 1 });
     const first = followBoth(b, a);
     await settled([a, b], [first]);
@@ -196,7 +196,7 @@ describe("cursors", () => {
     for (const { storage: each } of [a, b]) expect(problems(each)).toEqual([]);
   });
 
-  test("a follower that was restored has what it lacks, and not its old cursor", async () => {
+  test("a restored follower receives what it lacks, and does not use its old cursor", async () => {
     await a.put("cars", { _id: "1", n: 1 });
     const first = followBoth(b, a);
     await settled([a, b], [first]);
@@ -216,7 +216,7 @@ describe("cursors", () => {
 });
 
 describe("configuration", () => {
-  test("[S56] a query that is added is filled, one that is removed stops, and what came stays", async () => {
+  test("[S56] an added query is filled, a removed one stops, and its documents stay", async () => {
     await a.put("cars", { _id: "1", n: 1 });
     await a.put("boats", { _id: "1", n: 1 });
     const wire = follow(b, a);
@@ -241,7 +241,7 @@ describe("configuration", () => {
     expect(modes(wire)).toEqual(["fill", "fill", "resume"]);
   });
 
-  test("[S50] a query that the source does not understand is told, and does not end the link", async () => {
+  test("[S50] a query that the source does not understand is reported, and does not end the link", async () => {
     const wire = follow(b, a, { queries: { cars: ["color LIKE", "n = :p"], boats: ["true"] } });
     await a.put("boats", { _id: "1" });
     await settled([a, b], [wire]);
@@ -257,7 +257,7 @@ describe("configuration", () => {
 });
 
 describe("clocks", () => {
-  test("[S86] what is too far ahead is held back with what follows on its stream, and comes when the clock is there", async () => {
+  test("[S86] a document too far ahead and all later ones on its stream wait until the clock reaches it", async () => {
     const wire = follow(b, a, { queries: { cars: ["true"], boats: ["true"] } });
     await a.put("cars", { _id: "1", n: 1 });
     await settled([a, b], [wire]);
@@ -285,7 +285,7 @@ describe("clocks", () => {
     expect(problems(b.storage)).toEqual([]);
   });
 
-  test("[S86] what came before it is merged, and other streams of the same transaction are", async () => {
+  test("[S86] documents before it are merged, and so are other streams of the same transaction", async () => {
     const wire = follow(b, a, { queries: { cars: ["true"], boats: ["true"] } });
     await settled([a, b], [wire]);
     a.platform.nowMs += 3_600_000;
@@ -302,7 +302,7 @@ describe("clocks", () => {
 });
 
 describe("outages and forgotten deletes", () => {
-  test("[S52] documents older than the horizon come over a link that is in step", async () => {
+  test("[S52] a link in step brings documents older than the horizon", async () => {
     await a.put("cars", { _id: "old", color: "blue" }, { _id: "gone", color: "blue" });
     await b.put("cars", { _id: "own", color: "blue" });
     await b.execute("DELETE FROM cars WHERE _id = 'own'");
@@ -320,7 +320,7 @@ describe("outages and forgotten deletes", () => {
     expect(wire.dial.link.status().pulled.stale).toBe(0);
   });
 
-  test("[S87] after an outage longer than the horizon a delete that is forgotten is not undone", async () => {
+  test("[S87] after an outage longer than the horizon, a forgotten delete is not undone", async () => {
     await a.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 });
     const first = followBoth(b, a);
     await settled([a, b], [first]);
@@ -348,7 +348,7 @@ describe("outages and forgotten deletes", () => {
     for (const { storage } of [a, b]) expect(problems(storage)).toEqual([]);
   });
 
-  test("[S52] a floor that one store has forgotten and the other has not makes no transaction", async () => {
+  test("[S52] a floor that only one of the stores has forgotten makes no transaction", async () => {
     const b2 = await linkedStore("b", {
       store: { retention: { ...DEFAULT_RETENTION, horizonMs: 90 * DAY_MS } },
     });
@@ -376,9 +376,9 @@ describe("outages and forgotten deletes", () => {
   });
 });
 
-describe("stores that fail or are slow", () => {
+describe("failing or slow stores", () => {
   test.runIf(isFullSize)(
-    "[S22] [S23] transactions that are too large, or come too fast, are told as they can be",
+    "[S22] [S23] transactions that are too large or too fast for the queue still arrive",
     async () => {
       a = await linkedStore("a", {
         streams: {
@@ -425,7 +425,7 @@ describe("stores that fail or are slow", () => {
     },
   );
 
-  test("what the store does not take ends the link, and comes again with the next", async () => {
+  test("a change that the store does not take ends the link, and comes again over the next one", async () => {
     const wire = follow(b, a);
     await settled([a, b], [wire]);
     b.disk.failNextWrite("store.full");
@@ -442,7 +442,7 @@ describe("stores that fail or are slow", () => {
     expect(problems(b.storage)).toEqual([]);
   });
 
-  test("[S22] what waits to be merged is bounded: nothing more is read meanwhile", async () => {
+  test("[S22] changes that wait to be merged are bounded: the link reads nothing more meanwhile", async () => {
     const text = "x".repeat(20_000);
     for (let i = 0; i < 60; i++) await a.put("cars", { _id: `${i}`, text });
     b.disk.holdSyncs();

@@ -175,8 +175,8 @@ function ended(before: ReturnType<typeof begun>, ...events: LinkSessionEvent[]):
 
 const UNKNOWN = "there is no such app to be linked with here, or its replication secret is another";
 
-describe("who is there", () => {
-  test("[S48] both sides come to be linked, whoever dialled", () => {
+describe("handshake", () => {
+  test("[S48] both sides become linked, whichever side dialled", () => {
     for (const side of ["dial", "accept"] as const) {
       const { state, actions } = run(begun(side), ...greetings(side));
       expect(state.phase).toBe("meeting");
@@ -188,7 +188,7 @@ describe("who is there", () => {
     }
   });
 
-  test("[S83] a wrong proof, no secret and another app are answered alike, and only after the proof where it says something", () => {
+  test("[S83] a wrong proof, no secret and another app get the same answer, after the proof if there is one", () => {
     const wrong = said({ t: "proof", proof: new Uint8Array(32) });
     const signed: LinkSessionEvent = { kind: "signed", side: "dial", proof: proofOf("dial") };
     const none: LinkSessionEvent = { kind: "signed", side: "dial", proof: undefined };
@@ -199,7 +199,7 @@ describe("who is there", () => {
     expect(ended(begun("accept"), other)).toEqual(["unauthorized", UNKNOWN]);
   });
 
-  test("[S48] a proof is good for one side: the own one that comes back is none", () => {
+  test("[S48] a proof is valid for one side: a side refuses its own proof", () => {
     const events: LinkSessionEvent[] = [
       ...greetings("dial").slice(0, 3),
       said({ t: "proof", proof: proofOf("dial") }),
@@ -208,14 +208,14 @@ describe("who is there", () => {
     expect(ended(begun("dial"), ...events)).toEqual(["unauthorized", UNKNOWN]);
   });
 
-  test("[S83] another version is told, before anything is proved", () => {
+  test("[S83] another version is reported before any proof", () => {
     const hello = said({ ...HELLO_OF_DIAL, version: SYNC_VERSION - 1 });
     const versions = "the accepting Big Peer speaks protocol 2, the dialing Big Peer speaks 1";
     const message = `${versions}: upgrade the dialing Big Peer`;
     expect(ended(begun("accept"), hello)).toEqual(["version", message]);
   });
 
-  test("[S49] a link that leads to its own store is ended", () => {
+  test("[S49] a link to its own store is ended", () => {
     const own = said({ ...MESSAGES.linked, history: "h1" });
     expect(ended(begun("dial"), ...greetings("dial"), own)).toEqual([
       "stopped",
@@ -224,7 +224,7 @@ describe("who is there", () => {
   });
 
   test.each(["", "x".repeat(65), "a b", "a\0", "\u{1f600}"])(
-    "[S49] what is no name of a history is not taken for one: %j",
+    "[S49] an invalid history is refused: %j",
     (history) => {
       const linked = said({ ...MESSAGES.linked, history });
       expect(ended(begun("accept"), ...greetings("accept"), linked)).toEqual([
@@ -234,7 +234,7 @@ describe("who is there", () => {
     },
   );
 
-  test("[S2] who does not come to be linked is not waited for", () => {
+  test("[S2] a side that does not complete the handshake in time is dropped", () => {
     for (const make of [STATES["greeting (dial)"], STATES["proving (accept)"], STATES["meeting"]]) {
       const state = make?.() ?? begun("dial");
       expect(linkStep(state, tickOf(), later(29_999)).state).toBe(state);
@@ -243,13 +243,13 @@ describe("who is there", () => {
     }
   });
 
-  test("[S48] where the greeting was said before, it is not said again", () => {
+  test("[S48] a side that has sent its greeting does not send it again", () => {
     const state = { ...begun("accept"), hasGreeted: true } as ReturnType<typeof begun>;
     expect(kindsOf(run(state, said(HELLO_OF_DIAL)).actions)).toBe("");
   });
 });
 
-describe("what is followed", () => {
+describe("queries that are followed", () => {
   const following = (): LinkedState =>
     run(linkedState(), { kind: "cursor", id: 1, cursor: CURSOR }, said(MESSAGES.subscribed))
       .state as LinkedState;
@@ -266,12 +266,12 @@ describe("what is followed", () => {
     ]);
   });
 
-  test("[S50] a comparison is nothing for a link", () => {
+  test("[S50] a link does not take part in comparisons", () => {
     const step = run(linkedState(), said({ ...MESSAGES.subscribed, mode: "compare" }));
     expect(byeOf(step)?.code).toBe("malformed");
   });
 
-  test("[S56] what stays in the configuration is left alone", () => {
+  test("[S56] queries that stay in the configuration are unchanged", () => {
     const { state, actions } = run(following(), { kind: "configured", wanted: [BOATS, CARS] });
     expect(kindsOf(actions)).toBe("follow");
     expect([...(state as LinkedState).follows.keys()]).toEqual([1, 2]);
@@ -279,7 +279,7 @@ describe("what is followed", () => {
     expect(kindsOf(none.actions)).toBe("send unsubscribe, unfollow, send unsubscribe, unfollow");
   });
 
-  test("[S56] answers to what was removed meanwhile mean nothing", () => {
+  test("[S56] answers for a removed query are ignored", () => {
     const { state } = run(linkedState(), { kind: "configured", wanted: [] });
     for (const event of [
       EVENTS["cursor"],
@@ -290,7 +290,7 @@ describe("what is followed", () => {
     }
   });
 
-  test("[S50] what was refused is asked for again after a while, under another id", () => {
+  test("[S50] a refused query is subscribed to again after a while, under another id", () => {
     const refused = run(following(), said(MESSAGES.unsubscribed));
     expect(refused.actions).toEqual([
       { kind: "unfollow", id: 1 },
@@ -308,7 +308,7 @@ describe("what is followed", () => {
     expect([...(state as LinkedState).follows.keys()]).toEqual([2]);
   });
 
-  test("[S86] what is held is asked for again when the wall clock is there", () => {
+  test("[S86] a held query is subscribed to again when the wall clock has reached its time", () => {
     const { state } = run(following(), EVENTS["held"] ?? tickOf());
     const early = { ...NOW, wallMs: 1_999_999 };
     expect(linkStep(state, tickOf(), early).actions).toEqual([]);
@@ -316,18 +316,18 @@ describe("what is followed", () => {
     expect(kindsOf(actions)).toBe("follow");
   });
 
-  test("what is held and then removed is only forgotten", () => {
+  test("a held query that is removed is only forgotten", () => {
     const { state } = run(following(), EVENTS["held"] ?? tickOf());
     const { state: next, actions } = run(state, { kind: "configured", wanted: [] });
     expect([(next as LinkedState).follows.size, actions]).toEqual([0, []]);
   });
 });
 
-describe("what is served", () => {
+describe("queries that are served", () => {
   const serving = (): ReturnType<typeof run> =>
     run(linkedState(), said(MESSAGES.subscribe), { kind: "served", id: 1, ...STREAM });
 
-  test("[S50] a query of the other side is answered with its stream, and left with its end", () => {
+  test("[S50] a query of the other side is answered with its stream, which ends with the query", () => {
     const { state, actions } = serving();
     expect(actions).toEqual([{ kind: "send", message: MESSAGES.subscribed }]);
     expect(run(state, said(MESSAGES.want)).actions).toEqual([
@@ -338,7 +338,7 @@ describe("what is served", () => {
     ]);
   });
 
-  test("[S69] two queries with one filter are one stream, which begins anew with the second", () => {
+  test("[S69] two queries with one filter share a stream, which starts over with the second", () => {
     const second = said({ ...MESSAGES.subscribe, id: 2 });
     const { state, actions } = run(serving().state, second, { kind: "served", id: 2, ...STREAM });
     expect(kindsOf(actions)).toBe("send subscribed, send subscribed");
@@ -349,7 +349,7 @@ describe("what is served", () => {
     ]);
   });
 
-  test("[S9] [S68] an id that is in use is malformed, more than the bounds are too large", () => {
+  test("[S9] [S68] an id that is in use is malformed, and more queries than the limits are too large", () => {
     expect(byeOf(run(serving().state, said(MESSAGES.subscribe)))?.code).toBe("malformed");
     const many: LinkSessionEvent[] = Array.from({ length: 1000 }, (_, i) =>
       said({ ...MESSAGES.subscribe, id: i + 1 }),
@@ -372,12 +372,12 @@ describe("what is served", () => {
     expect(kindsOf(long.actions)).toBe("send unsubscribed");
   });
 
-  test("a stream that fails ends all that followed it", () => {
+  test("a stream that fails ends all queries that followed it", () => {
     const { actions } = run(serving().state, EVENTS["stream_failed"] ?? tickOf());
     expect(kindsOf(actions)).toBe("send unsubscribed");
   });
 
-  test("what cannot be followed is told", () => {
+  test("a query that cannot be followed is reported", () => {
     const { state, actions } = run(linkedState(), said(MESSAGES.subscribe), {
       kind: "not_served",
       id: 1,
@@ -390,26 +390,26 @@ describe("what is served", () => {
 });
 
 describe("silence", () => {
-  test("[S5] after 30 s without a word ping is sent, after 60 s it is over", () => {
+  test("[S5] a link sends ping after 30 s of silence, and ends after 60 s", () => {
     const { state, actions } = linkStep(linkedState(), tickOf(), later(30_000));
     expect(actions).toEqual([{ kind: "send", message: { t: "ping", now: 1_030_000, txn: 7 } }]);
     expect(linkStep(state, tickOf(), later(31_000)).actions).toEqual([]);
     expect(byeOf(linkStep(state, tickOf(), later(60_000)))?.code).toBe("too_slow");
   });
 
-  test("[S5] what is not read cannot be heard: then silence is nobody's fault", () => {
+  test("[S5] time in which a side did not read does not count as silence of the other", () => {
     const { state } = linkStep(linkedState(), tickOf({ isReading: false }), later(59_000));
     expect(linkStep(state, tickOf(), later(100_000)).state.phase).toBe("linked");
   });
 
-  test("[S5] ping tells how far the streams are, also to one who speaks, when that has moved", () => {
+  test("[S5] ping reports the position of the streams when it moved, also to a side that is not silent", () => {
     const heard = linkStep(linkedState(), said(MESSAGES.pong), later(29_000)).state;
     expect(linkStep(heard, tickOf(), later(30_000)).actions).toEqual([]);
     const { actions } = linkStep(heard, tickOf({ servedTxn: 9 }), later(30_000));
     expect(actions).toEqual([{ kind: "send", message: { t: "ping", now: 1_030_000, txn: 9 } }]);
   });
 
-  test("[S5] who takes nothing from the queue for 60 s is too slow, who takes a little is not", () => {
+  test("[S5] a side that reads nothing from the queue for 60 s is too slow; one that reads a little is not", () => {
     let state = linkedState();
     for (let s = 1; s <= 60; s++) {
       const spoke = linkStep(state, said(MESSAGES.pong), later(s * 1000)).state;
@@ -423,7 +423,7 @@ describe("silence", () => {
     expect(byeOf(linkStep(spoke, stuck, later(120_000)))?.code).toBe("too_slow");
   });
 
-  test("[S6] bye tells why, and when to come back", () => {
+  test("[S6] bye has the reason, and when to reconnect", () => {
     const step = run(linkedState(), {
       kind: "closing",
       code: "duplicate",

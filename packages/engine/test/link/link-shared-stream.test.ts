@@ -26,7 +26,7 @@ async function putBlue(at: LinkedStore, count: number): Promise<void> {
   for (let i = 0; i < count; i++) await at.put("cars", { _id: `${i}`, color: "blue" });
 }
 
-test("[S16] [S56] a query that is removed leaves the open transaction to the one that stays", async () => {
+test("[S16] [S56] a removed query leaves the open transaction to the remaining query of the stream", async () => {
   const a = await linkedStore("a");
   const b = await linkedStore("b");
   const bikes = { bikes: ["true"] };
@@ -54,7 +54,7 @@ test("[S16] [S56] a query that is removed leaves the open transaction to the one
   expect(shown(b)).toEqual(shown(a));
 });
 
-test("[S86] a query that is held leaves what waits to one that was added behind it", async () => {
+test("[S86] a held query leaves waiting documents to a query that was added after it", async () => {
   const disk = new MemoryDisk();
   const a = await linkedStore("a");
   const b = await linkedStore("b", { disk });
@@ -90,7 +90,7 @@ test("[S86] a query that is held leaves what waits to one that was added behind 
   expect(shown(b)).toEqual(inTime);
 });
 
-test("[S85] [S51] a first fill that begins anew for a second query asks for what matches no more", async () => {
+test("[S85] [S51] a first fill that starts over for a second query asks for documents that no longer match", async () => {
   const a = await linkedStore("a", { streams: { pieceDocuments: 2, roomBytes: 1 } });
   const b = await linkedStore("b");
   await putBlue(a, 9);

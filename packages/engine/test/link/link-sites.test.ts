@@ -54,7 +54,7 @@ async function tea(at: LinkedStore): Promise<void> {
   await count(at, 1);
 }
 
-test("[S60] [K75] increments of a Big Peer are not lost by uploads under its site at another one", async () => {
+test("[S60] [K75] uploads under the site of a Big Peer at another one do not lose its increments", async () => {
   const [a, b] = [await linkedStore("a"), await linkedStore("b")];
   await tea(b);
   const first = follow(a, b);
@@ -67,7 +67,7 @@ test("[S60] [K75] increments of a Big Peer are not lost by uploads under its sit
   expect([shown(a), shown(b)]).toEqual([{ tea: { n: 11 } }, { tea: { n: 11 } }]);
 });
 
-test("[S60] also at the one that pulls nothing, and in both directions", async () => {
+test("[S60] the same holds at a side that pulls nothing, and in both directions", async () => {
   const [a, b] = [await linkedStore("a"), await linkedStore("b")];
   const wire = new LinkWire({ at: a, queries: NONE_PULLED }, { at: b, queries: ALL });
   await settled([a, b], [wire]);
@@ -76,7 +76,7 @@ test("[S60] also at the one that pulls nothing, and in both directions", async (
   expect(await replay(a.storage, siteOf(a))).toEqual(new Map(kept));
 });
 
-test("[S60] a site is passed on: at once to who is linked later, with a ping to who is linked", async () => {
+test("[S60] a site is passed on: in `linked` to new links, with a ping to existing ones", async () => {
   const [a, hub, b] = [await linkedStore("a"), await linkedStore("hub"), await linkedStore("b")];
   const early = follow(a, hub);
   await settled([a, hub], [early]);
@@ -91,7 +91,7 @@ test("[S60] a site is passed on: at once to who is linked later, with a ping to 
   expect(pings).toMatchObject([{ sites: expect.arrayContaining([hub, a, b].map(siteOf)) }]);
 });
 
-test("[S60] what is known makes no transaction, and is not told again", async () => {
+test("[S60] a known site makes no transaction, and is not sent again", async () => {
   const [a, b] = [await linkedStore("a"), await linkedStore("b")];
   const first = follow(a, b);
   await settled([a, b], [first]);
@@ -107,7 +107,7 @@ test("[S60] what is known makes no transaction, and is not told again", async ()
   expect(pings.map((ping) => "sites" in ping)).toEqual([false]);
 });
 
-test("[K75] who was first with the site of a Big Peer uploads no more under it once it is known", async () => {
+test("[K75] a sender that used the site of a Big Peer first cannot upload under it once it is known", async () => {
   const [a, b] = [await linkedStore("a"), await linkedStore("b")];
   await a.put("cars", { _id: "tea" });
   const next = increments(a, siteOf(b), timeOfMs(a.platform.nowMs));
@@ -118,7 +118,7 @@ test("[K75] who was first with the site of a Big Peer uploads no more under it o
   expect(shown(a)).toEqual({ tea: { n: 1 } });
 });
 
-test("[K26] [K75] a restored store takes no uploads under its former site, and tells others of it", async () => {
+test("[K26] [K75] a restored store takes no uploads under its former site, and sends that site to others", async () => {
   const former = await linkedStore("a");
   await tea(former);
   await renewIdentity(former.storage, former.platform);
@@ -131,7 +131,7 @@ test("[K26] [K75] a restored store takes no uploads under its former site, and t
   expect(await forge(b, a)).toBe("forked");
 });
 
-test("[S30] [K75] the site of a device that came over a link is free for the device: what it offers again counts once", async () => {
+test("[S30] [K75] a device can use its site that came over a link: uploads offered again count once", async () => {
   const [a, b] = [await linkedStore("a"), await linkedStore("b")];
   await a.put("cars", { _id: "tea" });
   const wire = followBoth(b, a);

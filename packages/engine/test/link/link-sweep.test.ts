@@ -69,7 +69,7 @@ async function putOld({ store }: LinkedStore, id: string): Promise<void> {
   );
 }
 
-test("[S85] it is looked for what is held when all that came before the piece is merged", async () => {
+test("[S85] held documents are searched for only after all changes before the piece are merged", async () => {
   const { a, b, disk } = await followedOnce();
   const wire = follow(b, a, { queries });
   await settled([a, b], [wire]);
@@ -86,7 +86,7 @@ test("[S85] it is looked for what is held when all that came before the piece is
   expect(shown(b)).toEqual(shown(a));
 });
 
-test("[S86] [S54] no cursor counts an answer that is held back", async () => {
+test("[S86] [S54] no cursor covers an answer that is held back", async () => {
   const { a, b, disk } = await followedOnce();
   a.platform.nowMs += HOUR_MS;
   await a.put("cars", { _id: "1", color: "red" });
@@ -106,7 +106,7 @@ test("[S86] [S54] no cursor counts an answer that is held back", async () => {
   expect(shown(b)).toEqual(shown(a));
 });
 
-test("[S54] no cursor counts an answer that is not durable", async () => {
+test("[S54] no cursor covers an answer that is not durable", async () => {
   const { a, b, disk } = await followedOnce();
   await a.put("cars", { _id: "1", color: "red" }, { _id: "2", color: "red" });
   await putOld(a, "00");
@@ -153,7 +153,7 @@ test("[S86] [S54] a link that ends writes no cursor of a query that was held mea
   expect(shown(b)).toEqual(shown(a));
 });
 
-test("[S54] what a stream that begins anew has forgotten is not waited for: its cursor goes on", async () => {
+test("[S54] a stream that starts over does not wait for answers to its earlier wants: its cursor moves", async () => {
   const { a, b } = await followedOnce();
   await a.put("cars", { _id: "1", color: "red" });
   await cutLog(a);
@@ -183,7 +183,7 @@ test("[S54] what a stream that begins anew has forgotten is not waited for: its 
 });
 
 test.runIf(isFullSize)(
-  "[S50] much may be asked for in all, where it is little at a time",
+  "[S50] a follower may ask for many documents in total, if it asks for few at a time",
   async () => {
     const COUNT = 14_000;
     // More than the 11,000 that are asked for at a time, and less than all. Answers are slower.

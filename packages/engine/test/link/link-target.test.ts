@@ -12,7 +12,7 @@ import { linkedStore, turns } from "../support/linked-stores.ts";
 const FILTER = new Uint8Array(16).fill(3);
 const QUERY = { collection: "cars", condition: "true" };
 
-test("[S56] a query that is removed gives back the room that its sweep had taken", async () => {
+test("[S56] a removed query frees the memory of its sweep", async () => {
   const b = await linkedStore("b");
   await b.put("cars", { _id: "1", n: 1 });
   const events: TargetEvent["kind"][] = [];
@@ -76,7 +76,7 @@ async function filledAgain(...ids: number[]) {
   return { target, disk, events, go, fill };
 }
 
-test("[S51] [S54] a query that ends before it was asked what became of its documents is not whole", async () => {
+test("[S51] [S54] a query that ends before its documents were checked is not whole", async () => {
   const { target, disk, go, fill } = await filledAgain(1);
   disk.holdSyncs();
   fill();
@@ -88,7 +88,7 @@ test("[S51] [S54] a query that ends before it was asked what became of its docum
   expect(target.follow(2, QUERY)).toBe(undefined);
 });
 
-test("[S51] what a query asks for that shares its stream is asked for when the other one ends", async () => {
+test("[S51] wants of a query that shares a stream are sent when the other query ends", async () => {
   const { target, events, go, fill } = await filledAgain(1, 2);
   fill();
   target.unfollow(1);

@@ -46,7 +46,7 @@ test("[S48] with the same secret both sides are linked, and know each other's hi
   expect(kinds(wire.accept.heard).slice(0, 3)).toEqual(["link", "proof", "linked"]);
 });
 
-test("[S48] with another secret both sides see why, and nothing else is told", async () => {
+test("[S48] with different secrets both sides see the reason and nothing else", async () => {
   const { wire, b } = await meet({ secret: "mine" }, { secret: "yours" });
   expect(endOf(wire.dial.events)).toEqual([["unauthorized", UNKNOWN]]);
   expect(endOf(wire.accept.events)).toEqual([["unauthorized", UNKNOWN]]);
@@ -59,7 +59,7 @@ test("[S48] with another secret both sides see why, and nothing else is told", a
   expect(wire.dial.link.status().lastError?.code).toBe("unauthorized");
 });
 
-test("[S48] a side without a secret neither proves anything nor believes it", async () => {
+test("[S48] a side without a secret neither sends nor accepts a proof", async () => {
   const dial = await meet({ secret: undefined }, {});
   expect(endOf(dial.wire.dial.events)).toEqual([
     ["unauthorized", "there is no replication secret for the app here"],
@@ -68,7 +68,7 @@ test("[S48] a side without a secret neither proves anything nor believes it", as
   expect(endOf(accept.wire.dial.events)).toEqual([["unauthorized", UNKNOWN]]);
 });
 
-test("[S83] another app is answered like another secret", async () => {
+test("[S83] another app gets the same answer as another secret", async () => {
   const { wire } = await meet({ app: "other" }, {});
   expect(endOf(wire.dial.events)).toEqual([["unauthorized", UNKNOWN]]);
   expect(endOf(wire.accept.events)).toEqual([["unauthorized", UNKNOWN]]);
@@ -81,7 +81,7 @@ test("[S49] a store that is linked with itself ends the link", async () => {
   expect(endOf(wire.dial.events)).toEqual([["stopped", "the link leads to this very store"]]);
 });
 
-test("[S1] [S47] what is no message of a link, or no state of a document, ends it", async () => {
+test("[S1] [S47] bytes that are no link message, or no document state, end the link", async () => {
   const { wire } = await meet({}, {});
   wire.dial.link.receive(Uint8Array.of(1, 2, 3));
   expect(endOf(wire.dial.events).at(-1)).toEqual(expect.arrayContaining(["malformed"]));

@@ -51,7 +51,7 @@ function crossed(wire: LinkWire): number {
 }
 
 describe("one way", () => {
-  test("[S50] a follower is filled, and then has every change as it is committed", async () => {
+  test("[S50] a follower is filled, and then receives every change as it is committed", async () => {
     await a.put("cars", { _id: "1", color: "red" }, { _id: "2", color: "blue" });
     const wire = follow(b, a);
     await settled([a, b], [wire]);
@@ -68,7 +68,7 @@ describe("one way", () => {
     ]);
   });
 
-  test("[S50] nothing crosses but what the queries select, also of other collections", async () => {
+  test("[S50] only documents that the queries select cross, also of other collections", async () => {
     await a.put("cars", { _id: "1", color: "red" }, { _id: "2", color: "blue" });
     await a.put("boats", { _id: "1", color: "red" });
     const wire = follow(b, a, { queries: RED });
@@ -81,7 +81,7 @@ describe("one way", () => {
     expect(shown(b, "boats")).toEqual({});
   });
 
-  test("[S50] several queries of a collection are a union, whatever form they have", async () => {
+  test("[S50] several queries of a collection are a union, whatever their form", async () => {
     await a.put("cars", { _id: "1", color: "red", n: 1 }, { _id: "2", color: "blue", n: 1 });
     await a.put("cars", { _id: "3", color: "green", n: 3 }, { _id: "4", cars: { n: 4 } });
     const wire = follow(b, a, {
@@ -100,7 +100,7 @@ describe("one way", () => {
     expect(states(b)["3"]).toBe(states(a)["3"]);
   });
 
-  test("[S51] what stops matching comes once more, stays, and its deletion still comes", async () => {
+  test("[S51] a document that stops matching is sent once more and stays, and its delete is still sent", async () => {
     await a.put("cars", { _id: "1", color: "red", n: 1 });
     const wire = follow(b, a, { queries: RED });
     await settled([a, b], [wire]);
@@ -116,7 +116,7 @@ describe("one way", () => {
     expect(briefly(entriesOf(wire.dial))).toEqual(["put 1", "left 1", "deleted 1"]);
   });
 
-  test("[S51] deletions come of what never matched, live, at a resume and with a fill", async () => {
+  test("[S51] deletes of documents that never matched are sent, live, at a resume and with a fill", async () => {
     await a.put("cars", { _id: "1", color: "blue" }, { _id: "2", color: "blue" });
     await a.put("cars", { _id: "3", color: "blue" }, { _id: "4", color: "red" });
     // Held here from elsewhere.
@@ -138,7 +138,7 @@ describe("one way", () => {
     expect(Object.keys(shown(b))).toEqual(["4"]);
   });
 
-  test("[S51] what is only forgotten by its store is not forgotten by a link", async () => {
+  test("[S51] a document that its store forgot without a delete is not forgotten over a link", async () => {
     await a.put("cars", { _id: "1", color: "red" });
     const wire = follow(b, a);
     await settled([a, b], [wire]);
@@ -149,7 +149,7 @@ describe("one way", () => {
     expect(briefly(entriesOf(wire.dial))).toEqual(["put 1"]);
   });
 
-  test("[D24] a deleted document that was seeded is not seeded again by a store that only heard of its end", async () => {
+  test("[D24] a seeded document that was deleted is not seeded again by a store that only knows the delete", async () => {
     await a.execute("INSERT INTO cars INITIAL DOCUMENTS ({'_id': '1', 'color': 'red'})");
     await a.execute("DELETE FROM cars");
     const wire = follow(b, a, { queries: { cars: ["color = 'none'"] } });
@@ -159,7 +159,7 @@ describe("one way", () => {
     expect(entriesOf(wire.dial).map((entry) => entry[0])).toEqual(["left"]);
   });
 
-  test("[S52] stamps and sites are those of the writer, and the log can be replayed", async () => {
+  test("[S52] merged documents keep the stamps and sites of their writer, and the log can be replayed", async () => {
     await a.put("cars", { _id: "1", color: "red" }, { _id: "2", color: "red", tags: { x: 1 } });
     await a.execute("UPDATE cars SET tags.x = 2 WHERE _id = '2'");
     await a.execute("DELETE FROM cars WHERE _id = '1'");
@@ -172,7 +172,7 @@ describe("one way", () => {
     expect(replayed).toEqual(all);
   });
 
-  test("counts and indexes are right after a fill, changes and deletions", async () => {
+  test("counts and indexes are right after a fill, changes and deletes", async () => {
     await b.execute("CREATE INDEX by_color ON cars (color)");
     for (let i = 0; i < 50; i++)
       await a.put("cars", { _id: `${i}`, color: i % 2 ? "red" : "blue" });
@@ -187,7 +187,7 @@ describe("one way", () => {
     expect(problems(b.storage)).toEqual([]);
   });
 
-  test("[K49] documents come with tokens of contents that are not here", async () => {
+  test("[K49] documents arrive with tokens of contents that are not here", async () => {
     const types = { photo: "attachment" } as const;
     const fields = { photo: { id: "abc", len: 3, metadata: {} } };
     await a.store.transact((transaction) =>
@@ -204,7 +204,7 @@ describe("one way", () => {
 });
 
 describe("both ways", () => {
-  test("[S53] what came over a link is not offered back on it", async () => {
+  test("[S53] documents that came over a link are not sent back on it", async () => {
     const wire = followBoth(b, a);
     await settled([a, b], [wire]);
     await a.put("cars", { _id: "1", color: "red" });
@@ -224,7 +224,7 @@ describe("both ways", () => {
     expect(changes.map(({ via }) => via)).toEqual([history, history]);
   });
 
-  test("[S53] what was here before it came to match is offered, though the change came from there", async () => {
+  test("[S53] an own document that comes to match by a change of the follower is sent to the follower", async () => {
     await b.put("cars", { _id: "1", color: "blue", owner: "bo" });
     const wire = new LinkWire({ at: b, queries: ALL }, { at: a, queries: RED });
     await settled([a, b], [wire]);
@@ -250,7 +250,7 @@ describe("both ways", () => {
     expect(states(b)).toEqual(states(a));
   });
 
-  test("rule 16: increments on both sides add up, through cuts and again and again", async () => {
+  test("rule 16: increments on both sides add up, through repeated cuts", async () => {
     await a.execute("INSERT INTO cars DOCUMENTS ({'_id': '1'})");
     let wire = followBoth(b, a);
     await settled([a, b], [wire]);
@@ -268,8 +268,8 @@ describe("both ways", () => {
   });
 });
 
-describe("rest", () => {
-  test("[S52] [S54] a ring of three settles: at rest nothing crosses, and nobody writes", async () => {
+describe("idle links", () => {
+  test("[S52] [S54] a ring of three settles: then nothing crosses, and no store writes", async () => {
     const c = await linkedStore("c");
     const stores = [a, b, c];
     const wires = [followBoth(a, b), followBoth(b, c), followBoth(c, a)];
@@ -297,7 +297,7 @@ describe("rest", () => {
     for (const { storage } of stores) expect(problems(storage)).toEqual([]);
   });
 
-  test("[S54] a cursor follows what changes nothing only when it is far behind", async () => {
+  test("[S54] a cursor that covers no changes is written only when it is far behind", async () => {
     const wire = follow(b, a, { queries: RED });
     await settled([a, b], [wire]);
     const { txnId } = b.store;
@@ -316,7 +316,7 @@ describe("rest", () => {
     expect([target(), b.store.txnId]).toEqual([a.store.txnId, txnId + 1]);
   });
 
-  test("[S54] a link that ends in order writes its cursor, one that is cut does not", async () => {
+  test("[S54] a link that ends in order writes its cursor, an interrupted one does not", async () => {
     const wire = follow(b, a);
     await settled([a, b], [wire]);
     await a.put("boats", { _id: "1" });
@@ -333,7 +333,7 @@ describe("rest", () => {
     expect(b.store.txnId).toBe(txnId + 1);
   });
 
-  test("[K61] what changes nothing is not in the log, beside what does", async () => {
+  test("[K61] documents without changes are not in the log next to those with changes", async () => {
     await a.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 });
     const wire = follow(b, a);
     await settled([a, b], [wire]);

@@ -27,7 +27,7 @@ async function hasCome(promise: Promise<void>): Promise<boolean> {
   return isOver;
 }
 
-test("[S54] what waits for all that came is told when that is merged, whatever came since", async () => {
+test("[S54] `settled` waits for everything received before the call to be merged, not for later arrivals", async () => {
   const line = new ReceiveQueue();
   expect(await hasCome(line.settled())).toBe(true);
   line.push([arrival(query(1))], [], 0);
@@ -42,7 +42,7 @@ test("[S54] what waits for all that came is told when that is merged, whatever c
   expect([await hasCome(settled), line.openBehind([]), line.bytes]).toEqual([true, 3, 10]);
 });
 
-test("[S54] where nothing more is merged nobody waits, and nothing that waited counts", async () => {
+test("[S54] when the queue ends, `settled` resolves, and waiting changes do not count", async () => {
   const line = new ReceiveQueue();
   line.push([arrival(query(1))], [], 0);
   const settled = line.settled();
@@ -51,7 +51,7 @@ test("[S54] where nothing more is merged nobody waits, and nothing that waited c
   expect([line.isEmpty, line.bytes, line.openBehind([])]).toEqual([true, 0, 1]);
 });
 
-test("[S51] a query brings something for as long as that waits or is under way", () => {
+test("[S51] a query is bringing documents while they wait or are being merged", () => {
   const line = new ReceiveQueue();
   const one = query(1);
   line.push([arrival(one)], [], 0);
@@ -62,7 +62,7 @@ test("[S51] a query brings something for as long as that waits or is under way",
   expect(line.isBringing(one.name)).toBe(false);
 });
 
-test("[S52] what waits for others as well stays for them when queries are released", () => {
+test("[S52] when a query is released, changes that also wait for other queries stay", () => {
   const line = new ReceiveQueue();
   const [one, two] = [query(1), query(2)];
   line.push([arrival(one), arrival(one, two)], [{ query: one, txn: 5 }], 0);
@@ -73,7 +73,7 @@ test("[S52] what waits for others as well stays for them when queries are releas
   expect(batch?.reached).toEqual([]);
 });
 
-test("[S52] what was refused together goes one by one, in its order", () => {
+test("[S52] changes that were refused as a batch are merged one by one, in order", () => {
   const line = new ReceiveQueue();
   for (let i = 0; i < 3; i++) line.push([arrival(query(i))], [], 0);
   const batch = line.take(LIMITS, false);

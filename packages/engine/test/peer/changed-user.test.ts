@@ -115,7 +115,7 @@ function sitesOf({ server }: Device): string[] {
   );
 }
 
-test("[S80] what was on its way when the user changed has its effect once, wherever it was", async () => {
+test("[S80] writes under way when the user changes take effect once, wherever they were", async () => {
   const outcomes = new Set<string>();
   for (let arrived = 0, isOver = false; !isOver; arrived++) {
     const device = await openDevice();
@@ -148,7 +148,7 @@ test("[S80] what was on its way when the user changed has its effect once, where
   expect([...outcomes]).toEqual(["ann 5, bob 2"]);
 });
 
-test("[S58] [S80] users who take turns on a device write under sites of their own", async () => {
+test("[S58] [S80] users who alternate on a device write under their own sites", async () => {
   const device = await openDevice();
   device.sync.start();
   await device.write(INSERT);
@@ -168,7 +168,7 @@ test("[S58] [S80] users who take turns on a device write under sites of their ow
 });
 
 test.each([{ isRestored: false }, { isRestored: true }])(
-  "[S77] [S58] what was taken before is not sent as new, though some of it is not kept: restored $isRestored",
+  "[S77] [S58] writes that the server took are not sent as new, even if some are not kept: restored $isRestored",
   async ({ isRestored }) => {
     const device = await openDevice();
     device.sync.start();

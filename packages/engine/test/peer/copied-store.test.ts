@@ -79,7 +79,7 @@ function expectChained(pair: PeerPair, uploads: readonly OwnUpload[]): void {
   }
 }
 
-test("[S31] [K60] what a copied store had not sent goes under its former site, and counts once", async () => {
+test("[S31] [K60] unsent writes of a copied store are sent under its former site, and count once", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   await uploadAll(pair);
@@ -112,7 +112,7 @@ test("[S31] [K60] what a copied store had not sent goes under its former site, a
   for (const { storage } of [pair, copy]) expect(problems(storage)).toEqual([]);
 });
 
-test("[S31] a copy of a copy sends what each of them had not sent, and all of it counts once", async () => {
+test("[S31] a copy of a copy sends the unsent writes of each of them, and all of them count once", async () => {
   const first = await peerPair();
   await write(first, insert("a"));
   const second = await copyOf(first);
@@ -139,7 +139,7 @@ test("[S31] a copy of a copy sends what each of them had not sent, and all of it
   }
 });
 
-test("[S29] a copy that nobody knew of shares what both had, and forks where they parted", async () => {
+test("[S29] an undetected copy shares the common writes, and forks where the stores diverged", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   await write(pair, increment("a", 1));
@@ -166,7 +166,7 @@ test("[S29] a copy that nobody knew of shares what both had, and forks where the
   for (const { storage } of [pair, copy]) expect(problems(storage)).toEqual([]);
 });
 
-test("[S75] copies whose site is forked by another take a site each: what both had counts for each", async () => {
+test("[S75] copies whose site another copy forked take a site each: common writes count for each", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   await uploadAll(pair);
@@ -191,7 +191,7 @@ test("[S75] copies whose site is forked by another take a site each: what both h
   expect(counterAt(pair)).toBe(4 + 3 + 3);
 });
 
-test("[S75] what forks under a former site goes before what was written since, in its order", async () => {
+test("[S75] writes that fork under a former site are sent before later ones, in order", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   const unknown = await copyOf(pair, { isKnown: false });
@@ -213,7 +213,7 @@ test("[S75] what forks under a former site goes before what was written since, i
   expect(problems(copy.storage)).toEqual([]);
 });
 
-test("[S78] times that were wrong are corrected under every site, with the same numbers", async () => {
+test("[S78] wrong times are corrected under every site, with the same numbers", async () => {
   const pair = await peerPair();
   const right = pair.platform.nowMs;
   pair.platform.nowMs = right + 48 * HOUR;
@@ -237,7 +237,7 @@ test("[S78] times that were wrong are corrected under every site, with the same 
   expect(problems(copy.storage)).toEqual([]);
 });
 
-test("[S33] a write has its number and digest from the commit that made it, and keeps them", async () => {
+test("[S33] a write gets its number and digest in the commit that makes it, and keeps them", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   await write(pair, increment("a", 1));
@@ -259,7 +259,7 @@ test.each([
   [true, "that knows to be one"],
   [false, "that nobody knew of"],
 ])(
-  "[S78] times that were certain stay, whatever the clock of a copy shows (%s: a copy %s; seed 503845)",
+  "[S78] certain times stay, whatever the clock of a copy shows (%s: a copy %s; seed 503845)",
   async (isKnown) => {
     for (const offsetMs of [24 * HOUR, -90_000, 9000 * 24 * HOUR]) {
       const pair = await peerPair();
@@ -274,7 +274,7 @@ test.each([
   },
 );
 
-test("[S33] a clock that is always wrong by the same is corrected as it writes, also offline: a copy counts once", async () => {
+test("[S33] a clock with a constant error is corrected at each write, also offline: a copy counts once", async () => {
   const pair = await peerPair();
   const offsetMs = 36 * HOUR;
   const right = pair.platform.nowMs;
@@ -292,7 +292,7 @@ test("[S33] a clock that is always wrong by the same is corrected as it writes, 
   expect(await copy.peer.sequence(offsetMs - 300, 10)).toEqual(sequenced);
 });
 
-test("[S78] what a former life wrote offline has the clock of that life: a copy on another device counts once", async () => {
+test("[S78] offline writes of a former incarnation have its clock: a copy on another device counts once", async () => {
   const pair = await peerPair();
   await reopen(pair);
   await write(pair, insert("a"));

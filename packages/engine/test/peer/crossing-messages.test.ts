@@ -25,7 +25,7 @@ async function sendAll({ wire }: ExplainedPeer): Promise<void> {
 }
 
 test.each([{ isHeard: true }, { isHeard: false }])(
-  "[S74] [S35] a write shows on whose subscription ends when rights have changed, heard of: $isHeard",
+  "[S74] [S35] a write keeps showing if its subscription ends after a rights change, heard of: $isHeard",
   async ({ isHeard }) => {
     const peer = await openExplained({ authority: READS });
     peer.sync.start();
@@ -47,7 +47,7 @@ test.each([{ isHeard: true }, { isHeard: false }])(
   },
 );
 
-test("[S70] a comparison is answered also when its subscription has ended: the next one waits for it", async () => {
+test("[S70] a comparison is answered even if its subscription has ended: the next one waits for it", async () => {
   const peer = await openExplained({ limits: { resumeTransactions: 0 } });
   await peer.put({ _id: "x", n: 1 });
   peer.sync.start();
@@ -70,7 +70,7 @@ test("[S70] a comparison is answered also when its subscription has ended: the n
   await peer.close();
 });
 
-test("[S70] the answer to a comparison that was ended does not count for the next one", async () => {
+test("[S70] the answer to a comparison of an ended subscription does not count for the next one", async () => {
   const peer = await openExplained({});
   await peer.put({ _id: "x", n: 1 });
   peer.sync.start();
@@ -125,7 +125,7 @@ function slowComparisons({ peerStore }: ExplainedPeer): {
   };
 }
 
-test("[S21] a subscription that begins while the store still lets go of it is compared: denied and permitted", async () => {
+test("[S21] a subscription that starts while the store still releases it is compared: denied, then permitted", async () => {
   const peer = await openExplained({ authority: READS });
   await peer.put({ _id: "x", n: 1 });
   peer.sync.start();
@@ -146,7 +146,7 @@ test("[S21] a subscription that begins while the store still lets go of it is co
   await peer.close();
 });
 
-test("[S21] the same where a comparison lets go of what is hidden, and shows again", async () => {
+test("[S21] the same holds if a comparison releases documents that are hidden and shown again", async () => {
   const peer = await openExplained({ authority: READS });
   await peer.put({ _id: "x", n: 1 });
   await peer.put({ _id: "y", n: 2 });
@@ -175,7 +175,7 @@ test("[S21] the same where a comparison lets go of what is hidden, and shows aga
   await peer.close();
 });
 
-test("[S21] an ended stream under other rights leaves nothing that may not be read", async () => {
+test("[S21] a stream that ended under other rights leaves no documents that may not be read", async () => {
   const peer = await openExplained({ authority: READS_SOME });
   await peer.put({ _id: "x", n: 1 });
   await peer.put({ _id: "y", n: 2 });
@@ -197,7 +197,7 @@ test("[S21] an ended stream under other rights leaves nothing that may not be re
   await peer.close();
 });
 
-test("[S18] a document that is wanted and did not come is compared on the next connection, whatever was complete since", async () => {
+test("[S18] a wanted document that did not come is compared on the next connection, even after `complete`", async () => {
   const { pause, hold, letGo } = gatedPause();
   const peer = await openExplained({
     pause,
@@ -264,7 +264,7 @@ function gatedPause(): {
   };
 }
 
-test("[S71] a subscription whose filter no right has changed keeps its documents when it ends", async () => {
+test("[S71] a subscription whose filter did not change with the rights keeps its documents when it ends", async () => {
   for (const isQuiet of [true, false]) {
     const peer = await openExplained({ authority: READS });
     await peer.put({ _id: "x", n: 1 });
@@ -282,7 +282,7 @@ test("[S71] a subscription whose filter no right has changed keeps its documents
   }
 });
 
-test("[S28] an outcome without room for a document does not take back what a fill has told", async () => {
+test("[S28] an outcome too small to carry a document does not undo what a fill brought", async () => {
   const peer = await openExplained({});
   peer.sync.start();
   await turns();
@@ -325,7 +325,7 @@ test("[S28] an outcome without room for a document does not take back what a fil
 const COUNT = sized(20_000, 110_000);
 
 test.runIf(isFullSize)(
-  "[S13] a peer may lack any number of documents of a comparison",
+  "[S13] a peer may lack any number of the documents in a comparison",
   async () => {
     const peer = await openExplained({ authority: READS_SOME });
     await peer.put({ _id: 0, n: 2 });

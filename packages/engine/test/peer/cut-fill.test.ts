@@ -214,7 +214,7 @@ const TABLE: { readonly [event: string]: { readonly [state: string]: string } } 
 };
 
 test.each(Object.keys(EVENTS))(
-  "[S57] what a fill goes on from, whatever had come of it: %s",
+  "[S57] the position from which a fill continues, for each state it was in: %s",
   async (name) => {
     const found: { [state: string]: string } = {};
     for (const [state, come] of Object.entries(STATES)) {
@@ -230,7 +230,7 @@ test.each(Object.keys(EVENTS))(
   },
 );
 
-test("[S57] how far a fill is, is there exactly when its documents are, whichever write fails", async () => {
+test("[S57] the position of a fill is stored exactly when its documents are, whichever write fails", async () => {
   const seen = new Set<string>();
   for (let writes = 0; writes < 4; writes++) {
     const pair = await begun();
@@ -250,7 +250,7 @@ test("[S57] how far a fill is, is there exactly when its documents are, whicheve
   expect([...seen]).toEqual([": none", "ab: b at 5", "abcd: all at 5", "abcd: all at 9"]);
 });
 
-test("[S57] [S37] what was evicted after a fill went on has not come with its rest", async () => {
+test("[S57] [S37] a document evicted after a fill continued is not part of the completed fill", async () => {
   const pair = await begun();
   await firstPiece(pair);
   await restart(pair);
@@ -269,7 +269,7 @@ test("[S57] [S37] what was evicted after a fill went on has not come with its re
   expect(placeOf(pair.peer.subscription(ALL).cursor)).toBe("all at 9");
 });
 
-test("[S57] a piece says with its documents how far the fill is, where the server told", () => {
+test("[S57] a piece stores its documents with the position of the fill, if the server sent one", () => {
   const script = new SessionScript().idle().follow("tasks", 1, FILTER);
   const entries: readonly DocumentEntry[] = [["drop", 1]];
   const take = (range: IdRange, more: { readonly asOf?: number }): unknown => {

@@ -32,7 +32,7 @@ async function greet({ peer, server }: PeerPair): Promise<void> {
   await peer.welcome({ history: server.identity.historyId, app: APP, rights: RIGHTS, offsetMs: 0 });
 }
 
-test("[S30] a restored server is asked for former sites too, and offered what it lacks of them", async () => {
+test("[S30] a peer also asks a restored server for its former sites, and offers what the server lacks", async () => {
   const { pair, former } = await movedPeer();
   await greet(pair);
   const { peer, server } = pair;
@@ -47,7 +47,7 @@ test("[S30] a restored server is asked for former sites too, and offered what it
   expect(await peer.reoffer(peer.site, server.known(peer.site))).toBe(undefined);
 });
 
-test("[S30] a question that was not answered is asked again", async () => {
+test("[S30] an unanswered question is asked again", async () => {
   const { pair, former } = await movedPeer();
   await greet(pair);
   await pair.peer.reoffer(pair.peer.site, 0);

@@ -53,7 +53,7 @@ function cursorOf({ store }: Rig): SyncCursor | undefined {
   return store.subscription(QUERY).cursor;
 }
 
-test("[S15] from the beginning of a fill on there is no cursor, until it is complete", async () => {
+test("[S15] from the start of a fill there is no cursor until the fill is complete", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   const completed = [{ subscription: key, filter: FILTER, txn: 8 }];
@@ -71,7 +71,7 @@ test("[S15] from the beginning of a fill on there is no cursor, until it is comp
   expect(pair.peer.subscription(ALL).cursor?.filter).toEqual(FILTER);
 });
 
-test("[S15] from the beginning of a compare on the cursor is torn, until it is complete", async () => {
+test("[S15] from the start of a compare the cursor is torn until the compare is complete", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   const completed = [{ subscription: key, filter: FILTER, txn: 8 }];
@@ -93,7 +93,7 @@ test("[S15] from the beginning of a compare on the cursor is torn, until it is c
   expect(pair.peer.subscription(ALL).cursor?.filter).toEqual(FILTER);
 });
 
-test("[S15] what a piece brought is let go of when the compare is done again without it", async () => {
+test("[S15] documents of a piece are released when a repeated compare does not list them", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await pair.server.transact((transaction) =>
@@ -124,7 +124,7 @@ test("[S15] what a piece brought is let go of when the compare is done again wit
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S15] a fill that was cut off is begun again, without the cursor of before", async () => {
+test("[S15] an interrupted fill starts over, without the earlier cursor", async () => {
   const server = new ScriptedServer();
   const rig = await openPeer(server.dial, server);
   const subscription = rig.sync.subscribe(QUERY);
@@ -228,7 +228,7 @@ test.each([
   ["documents", 1],
   ["documents", 4],
 ] as const)(
-  "[S15] rights that are given and taken back leave nothing, when a compare was cut off after %s %i",
+  "[S15] rights granted and revoked leave no documents if a compare was interrupted after %s %i",
   async (kind, count) => {
     const { server, wire, setRule } = await openServer();
     const kinds = Array.from({ length: 30 }, (_, i) => (i % 3 === 0 ? "open" : "secret"));
@@ -255,7 +255,7 @@ test.each([
 );
 
 test.each([1, 2, 17, 29, 30, 31])(
-  "[S57] a fill that is cut after %i pieces goes on: what came does not come again, and what changed since does",
+  "[S57] a fill cut after %i pieces continues: sent documents are not sent again, later changes are",
   async (count) => {
     const { server, wire } = await openServer();
     await insertTasks(
@@ -295,7 +295,7 @@ test.each([1, 2, 17, 29, 30, 31])(
 );
 
 test.each([1, 3])(
-  "[S15] rights that are taken back while a fill is cut off after %i frames leave nothing",
+  "[S15] rights revoked while a fill is interrupted after %i frames leave no documents",
   async (count) => {
     const { server, wire, setRule } = await openServer();
     const kinds = Array.from({ length: 30 }, (_, i) => (i % 3 === 0 ? "open" : "secret"));

@@ -4,7 +4,7 @@ import { problems } from "../support/open-store.ts";
 import { peerPair } from "../support/peer-pair.ts";
 import { PeerWalk } from "../support/peer-walk.ts";
 
-test("[S34] whatever comes in whatever order, what shows is what is pending over what is confirmed", async () => {
+test("[S34] for any sequence of events, the shown state is the pending layer over the confirmed state", async () => {
   for (let seed = 1; seed <= histories(30); seed++) {
     const pair = await peerPair(seed);
     const walk = new PeerWalk(pair, seed);

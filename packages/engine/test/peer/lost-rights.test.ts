@@ -61,7 +61,7 @@ async function refuseAll({ peer }: PeerPair): Promise<void> {
   }
 }
 
-test("[S71] what a subscription covers that is not permitted any more is let go of, and its cursor", async () => {
+test("[S71] documents that a subscription covers without permission are released, with its cursor", async () => {
   const pair = await filled("a", "b");
   const { peer, key } = pair;
   await peer.store.transact((transaction) => transaction.apply([change("b")]));
@@ -73,7 +73,7 @@ test("[S71] what a subscription covers that is not permitted any more is let go 
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S21] an own document whose change is refused after the rights changed does not stay", async () => {
+test("[S21] an own document whose change is refused after a rights change does not stay", async () => {
   const pair = await peerPair();
   const { peer } = pair;
   await peer.store.transact((transaction) => transaction.apply([insert("own")]));
@@ -87,7 +87,7 @@ test("[S21] an own document whose change is refused after the rights changed doe
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S21] a subscription that ends before it was whole under new rights takes its documents along", async () => {
+test("[S21] a subscription that ends before it is complete under new rights releases its documents", async () => {
   const pair = await filled("a");
   await welcome(pair, OTHER_RIGHTS);
   expect(held(pair)).toEqual(["a"]);
@@ -96,7 +96,7 @@ test("[S21] a subscription that ends before it was whole under new rights takes 
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S21] the same when nobody follows it any more after a restart", async () => {
+test("[S21] the same holds if no one subscribes to it after a restart", async () => {
   const pair = await filled("a");
   await welcome(pair, OTHER_RIGHTS);
   await reopen(pair);
@@ -105,7 +105,7 @@ test("[S21] the same when nobody follows it any more after a restart", async () 
   expect(held(pair)).toEqual([]);
 });
 
-test("[S21] so it does whenever the power goes meanwhile, also with what has a refused write (seed 14008084)", async () => {
+test("[S21] the same holds for a power failure at any commit, also with a refused write (seed 14008084)", async () => {
   for (let count = 0; ; count++) {
     const pair = await filled("a", "b");
     await pair.peer.store.transact((transaction) => transaction.apply([change("b")]));
@@ -122,7 +122,7 @@ test("[S21] so it does whenever the power goes meanwhile, also with what has a r
   }
 });
 
-test("[S21] so it does whichever write the store does not take at first", async () => {
+test("[S21] the same holds whichever write the store fails at first", async () => {
   for (let count = 0; ; count++) {
     const pair = await filled("a", "b");
     await pair.peer.store.transact((transaction) => transaction.apply([change("b")]));
@@ -152,7 +152,7 @@ async function expectWhole(pair: PeerPair, when: string): Promise<void> {
   }
 }
 
-test("[S21] the cursor goes with the documents, whichever write the store does not take at first", async () => {
+test("[S21] the cursor is removed with the documents, whichever write the store fails at first", async () => {
   for (let count = 0; ; count++) {
     const pair = await released();
     const isFailed = await failAfter(pair, count, () => welcome(pair, OTHER_RIGHTS));
@@ -163,7 +163,7 @@ test("[S21] the cursor goes with the documents, whichever write the store does n
   }
 });
 
-test("[S21] the documents go with the cursor, whenever the power goes, and if the rights are as before then", async () => {
+test("[S21] the documents are removed with the cursor, for a power failure at any commit, even if the rights return", async () => {
   for (let count = 0; ; count++) {
     const pair = await released();
     pair.disk.holdSyncs();
@@ -177,7 +177,7 @@ test("[S21] the documents go with the cursor, whenever the power goes, and if th
   }
 });
 
-test("[S21] a subscription that begins again while its documents are let go of begins from nothing", async () => {
+test("[S21] a subscription that starts again while its documents are released starts from nothing", async () => {
   for (const letGo of [
     async (): Promise<readonly [PeerPair, () => Promise<void>]> => {
       const pair = await released();
@@ -203,7 +203,7 @@ test("[S21] a subscription that begins again while its documents are let go of b
   }
 });
 
-test("[S21] the same where the store did not take that they go: then they go with the next connection", async () => {
+test("[S21] if the store fails to release them, they are released on the next connection", async () => {
   const pair = await filled("a", "b");
   const { peer, key, disk, server } = pair;
   await peer.rights(OTHER_RIGHTS);
@@ -229,7 +229,7 @@ test("[S21] the same where the store did not take that they go: then they go wit
   expect(held(pair)).toEqual([]);
 });
 
-test("[S71] a subscription that was whole under the new rights keeps its documents when it ends", async () => {
+test("[S71] a subscription that was complete under the new rights keeps its documents when it ends", async () => {
   const pair = await filled("a");
   const { peer, key, server } = pair;
   await welcome(pair, OTHER_RIGHTS);
@@ -240,7 +240,7 @@ test("[S71] a subscription that was whole under the new rights keeps its documen
   expect(held(pair)).toEqual(["a"]);
 });
 
-test("[S13] a comparison that was not finished leaves no cursor that says less is missing", async () => {
+test("[S13] an unfinished comparison leaves no cursor that claims too much", async () => {
   const pair = await filled("a", "b");
   const { peer, key } = pair;
   // Under other rights only `a` is listed; the connection breaks, and the rights are as before.

@@ -58,6 +58,6 @@ async function readsWith(waiting: number): Promise<number> {
   return reads;
 }
 
-test("[S35] an outcome costs the same, however many writes to the document still wait", async () => {
+test("[S35] the cost of an outcome does not depend on how many writes to the document are pending", async () => {
   expect(await readsWith(500)).toBe(await readsWith(50));
 });

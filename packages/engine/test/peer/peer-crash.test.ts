@@ -50,7 +50,7 @@ async function live(pair: PeerPair, acknowledged: { count: number }): Promise<vo
   await increment();
 }
 
-test("[S35] a crash at any write leaves both layers whole, and every write counts once", async () => {
+test("[S35] a crash at any write leaves both layers intact, and every write counts once", async () => {
   for (const unsynced of ["lost", "kept"] as const) {
     for (let count = 0; ; count++) {
       const where = `after ${count} commits, ${unsynced}`;

@@ -31,7 +31,7 @@ function presence(change: Partial<PresenceMessage>): PresenceMessage {
   return { t: "presence", total: 0, peers: [], gone: [], ...change };
 }
 
-test("[S40] metadata is told when connected, and stands in every hello from then on", () => {
+test("[S40] metadata is sent when connected, and is in every later hello", () => {
   const script = new SessionScript().idle();
   script.take({ kind: "metadata", metadata: { room: 1 } });
   expect(script.sent).toEqual([{ t: "metadata", metadata: { room: 1 } }]);
@@ -47,14 +47,14 @@ test("[S40] metadata is told when connected, and stands in every hello from then
   expect(script.sent).toEqual([]);
 });
 
-test("[S40] metadata that changes between hello and welcome is told right behind the welcome", () => {
+test("[S40] metadata that changes between hello and welcome is sent right after the welcome", () => {
   const script = new SessionScript().greet();
   expect(script.take({ kind: "metadata", metadata: { room: 1 } })).toEqual([]);
   script.hear(WELCOME);
   expect(script.sent).toEqual([{ t: "metadata", metadata: { room: 1 } }]);
 });
 
-test("[S41] the peer asks on each connection while somebody watches, and not when nobody does", () => {
+test("[S41] the peer sends `watch` on each connection while it has watchers, and not otherwise", () => {
   const script = new SessionScript();
   expect(script.take({ kind: "watch", isOn: true })).toEqual([]);
   script.greet();
@@ -77,7 +77,7 @@ test("[S41] the peer asks on each connection while somebody watches, and not whe
   expect(script.sent).toEqual([]);
 });
 
-test("[S41] pieces are gathered; those that changed keep their place, those that left are gone", () => {
+test("[S41] the peer collects pieces; changed entries keep their place, and entries that left are removed", () => {
   const script = new SessionScript();
   script.take({ kind: "watch", isOn: true });
   script.idle();
@@ -93,7 +93,7 @@ test("[S41] pieces are gathered; those that changed keep their place, those that
   });
 });
 
-test("[S41] a whole list begins anew, and what comes before one on a connection means nothing", () => {
+test("[S41] a whole list replaces the old one; pieces before the first whole list are ignored", () => {
   const script = new SessionScript();
   script.take({ kind: "watch", isOn: true });
   script.idle();
@@ -109,7 +109,7 @@ test("[S41] a whole list begins anew, and what comes before one on a connection 
   expect(sessionsOf(script)).toEqual([]);
 });
 
-test("[S41] whatever comes in whatever pieces, the list is that of the last whole and what followed", () => {
+test("[S41] for any pieces, the list is the last whole one plus the changes since", () => {
   const sessions = fc.uniqueArray(fc.integer({ min: 1, max: 8 }));
   const piece = fc.record({ isWhole: fc.boolean(), came: sessions, gone: sessions });
   fc.assert(
@@ -130,7 +130,7 @@ test("[S41] whatever comes in whatever pieces, the list is that of the last whol
   );
 });
 
-test("[S43] the pong names what the store has taken in, not what has merely come", () => {
+test("[S43] the pong names the transaction that the store has applied, not the last one received", () => {
   const script = new SessionScript().idle().follow("tasks", 1, FILTER);
   const pong = (txn: number): (number | undefined)[] => {
     script.hear({ t: "ping", now: 7, txn });
@@ -154,7 +154,7 @@ test("[S43] the pong names what the store has taken in, not what has merely come
   expect(pong(130)).toEqual([120]);
 });
 
-test("[S43] a subscription that becomes whole says nothing of those that were live before it", () => {
+test("[S43] completing a subscription does not move the position of those that were live before", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   const completedAt = (filter: Uint8Array, txn: number) => [{ subscription: "", filter, txn }];
   script.take({ ...APPLIED, batch: { completed: completedAt(FILTER, 100) } });
@@ -164,7 +164,7 @@ test("[S43] a subscription that becomes whole says nothing of those that were li
   expect(script.of("pong").map(({ txn }) => txn)).toEqual([100]);
 });
 
-test("[S43] on a new connection the store has taken in nothing yet", () => {
+test("[S43] on a new connection the position of the store starts over", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.take({ ...APPLIED, batch: { committed: 105 } });
   script.wait(5000);
@@ -177,7 +177,7 @@ test("[S43] on a new connection the store has taken in nothing yet", () => {
   expect(script.of("pong")).toEqual([{ kind: "pong", ping: 7, now: WALL + 5000 }]);
 });
 
-test("[S44] a statement is run also while the store takes the welcome in", () => {
+test("[S44] a statement also runs while the store applies the welcome", () => {
   const script = new SessionScript().greet();
   script.hear(WELCOME);
   script.hear(RUN);
@@ -186,7 +186,7 @@ test("[S44] a statement is run also while the store takes the welcome in", () =>
   expect(script.sent).toEqual([{ t: "answer", id: 1, items: [{ n: 1 }], end: END }]);
 });
 
-test("[S44] 16 statements run at a time, the next is answered with query.busy, and room comes back", () => {
+test("[S44] 16 statements run at a time, the next gets query.busy, and a finished one frees its place", () => {
   const script = new SessionScript().idle();
   for (let id = 1; id <= 16; id++) expect(summary(script.hear({ ...RUN, id }))).toBe("run");
   script.hear({ ...RUN, id: 17 });
@@ -199,7 +199,7 @@ test("[S44] 16 statements run at a time, the next is answered with query.busy, a
   expect(summary(script.hear({ ...RUN, id: 19 }))).toBe("run");
 });
 
-test("[S44] the number of a run that is running may not be used again", () => {
+test("[S44] the number of a running statement may not be used again", () => {
   const script = new SessionScript().idle();
   script.hear(RUN);
   script.hear(RUN);
@@ -209,7 +209,7 @@ test("[S44] the number of a run that is running may not be used again", () => {
   expect(script.of("cancel")).toEqual([{ kind: "cancel", connection: 1, id: 1 }]);
 });
 
-test("[S45] rows go out in the pieces that they come in, and nothing follows the end", () => {
+test("[S45] rows are sent in the pieces in which they come, and nothing is sent after the end", () => {
   const script = new SessionScript().idle();
   script.hear(RUN);
   script.take({ kind: "answered", id: 1, items: [1, 2] });
@@ -219,7 +219,7 @@ test("[S45] rows go out in the pieces that they come in, and nothing follows the
   expect(script.take({ kind: "answered", id: 1, items: [4] })).toEqual([]);
 });
 
-test("[S46] a run that was cancelled is stopped, and nothing more is answered", () => {
+test("[S46] a cancelled run is stopped, and sends no more answers", () => {
   const script = new SessionScript().idle();
   script.hear(RUN);
   script.hear({ t: "cancel", id: 1 });
@@ -228,7 +228,7 @@ test("[S46] a run that was cancelled is stopped, and nothing more is answered", 
   expect(script.hear({ t: "cancel", id: 1 })).toEqual([]);
 });
 
-test("[S46] the end of a connection stops what was running; the next one has the same numbers anew", () => {
+test("[S46] the end of a connection stops its runs; the next connection may use the same numbers", () => {
   const script = new SessionScript().idle();
   script.hear(RUN);
   script.hear({ ...RUN, id: 2 });
@@ -243,7 +243,7 @@ test("[S46] the end of a connection stops what was running; the next one has the
   expect(script.sent).toEqual([{ t: "answer", id: 1, items: [], end: END }]);
 });
 
-test("[S66] a renewal that failed is tried again while the token is good", () => {
+test("[S66] a failed renewal is tried again while the token is valid", () => {
   const script = new SessionScript().idle({ expires: WALL + 600_000 });
   script.wait(540_000);
   script.hear({ t: "pong", ping: 1, now: 1 });
@@ -263,7 +263,7 @@ test("[S66] a renewal that failed is tried again while the token is good", () =>
   expect(script.take({ kind: "unrenewed" })).toEqual([]);
 });
 
-test("[S66] a renewal that failed when there is a new token already is not tried again", () => {
+test("[S66] a failed renewal is not tried again if there already is a new token", () => {
   const script = new SessionScript().idle({ expires: WALL + 600_000 });
   script.wait(540_000);
   script.tick();
@@ -273,7 +273,7 @@ test("[S66] a renewal that failed when there is a new token already is not tried
   expect(unlimited.take({ kind: "unrenewed" })).toEqual([]);
 });
 
-test("[S8] a login that was refused is tried again at the slowest rate, and its code is reported", () => {
+test("[S8] a refused login is tried again at the slowest rate, and its code is reported", () => {
   const script = new SessionScript();
   script.take({ kind: "start" });
   const refusal = "permission.denied";

@@ -23,7 +23,7 @@ import {
 
 const HOUR = 3_600_000;
 
-test("[S34] UNSETs of the server stay until it has forgotten them: what is counted on top is not lost", async () => {
+test("[S34] UNSETs of the server stay until the server forgets them: later increments are not lost", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   for (const operation of [
@@ -48,7 +48,7 @@ test("[S34] UNSETs of the server stay until it has forgotten them: what is count
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S30] what is kept for a restored server goes by its clock, not by that of the device (seed 802201)", async () => {
+test("[S30] uploads are kept for a restored server by its clock, not by the device's (seed 802201)", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   await write(pair, increment("a", 1));

@@ -17,7 +17,7 @@ function whole(...sessions: number[]): PresenceMessage {
   return { t: "presence", isWhole: true, total: sessions.length, peers, gone: [] };
 }
 
-test("[S40] metadata is told at once when connected, and again in the next hello", async () => {
+test("[S40] metadata is sent at once when connected, and again in the next hello", async () => {
   const peer = await peerRig();
   const connection = await connect(peer);
   peer.sync.setMetadata({ room: 1 });
@@ -29,7 +29,7 @@ test("[S40] metadata is told at once when connected, and again in the next hello
   await peer.sync.close();
 });
 
-test("[S40] metadata above 16 KB is not taken, and what was said before stays", async () => {
+test("[S40] metadata above 16 KB is refused, and the earlier metadata stays", async () => {
   const peer = await peerRig();
   peer.sync.setMetadata({ room: 1 });
   expect(() => peer.sync.setMetadata({ text: "x".repeat(16 * 1024) })).toThrow(
@@ -40,7 +40,7 @@ test("[S40] metadata above 16 KB is not taken, and what was said before stays", 
   await peer.sync.close();
 });
 
-test("[S41] watchers are told soon, once for all that changed, and not when nothing did", async () => {
+test("[S41] watchers are notified soon, once for several changes, and not if nothing changed", async () => {
   const peer = await peerRig();
   const reported: Presence[] = [];
   peer.sync.watch((presence) => reported.push(presence));
@@ -61,7 +61,7 @@ test("[S41] watchers are told soon, once for all that changed, and not when noth
   await peer.sync.close();
 });
 
-test("[S41] whoever watches later is told what is known, and the server is not asked again", async () => {
+test("[S41] a later watcher receives the known list, and the server is not asked again", async () => {
   const peer = await peerRig();
   const connection = await connect(peer);
   const stopFirst = peer.sync.watch(() => undefined);
@@ -80,7 +80,7 @@ test("[S41] whoever watches later is told what is known, and the server is not a
   await peer.sync.close();
 });
 
-test("[S41] who stops watching is told nothing more, also what was about to be told", async () => {
+test("[S41] a watcher that stops receives nothing more, not even a scheduled notification", async () => {
   const peer = await peerRig();
   const reported: Presence[] = [];
   const stop = peer.sync.watch((presence) => reported.push(presence));
@@ -95,7 +95,7 @@ test("[S41] who stops watching is told nothing more, also what was about to be t
   await peer.sync.close();
 });
 
-test("[S41] nobody is known when the connection ends, and the next one is asked anew", async () => {
+test("[S41] the list is empty after the connection ends, and the peer asks again on the next one", async () => {
   const peer = await peerRig();
   const reported: Presence[] = [];
   peer.sync.watch((presence) => reported.push(presence));
@@ -118,7 +118,7 @@ test("[S41] nobody is known when the connection ends, and the next one is asked 
   expect(peer.server.timerCount).toBe(0);
 });
 
-test("[S41] a watcher that throws is reported, and the others are told", async () => {
+test("[S41] a watcher that throws is reported, and the others are notified", async () => {
   const peer = await peerRig();
   const reported: Presence[] = [];
   peer.sync.watch(() => {
@@ -131,7 +131,7 @@ test("[S41] a watcher that throws is reported, and the others are told", async (
   await peer.sync.close();
 });
 
-test("[S43] a pong says how far the store is and how many writes wait, while the disk is slow", async () => {
+test("[S43] a pong names the position of the store and the pending writes, also while the disk is slow", async () => {
   const peer = await peerRig();
   const connection = await followTasks(peer);
   const pong = (txn: number): (number | undefined)[] => {

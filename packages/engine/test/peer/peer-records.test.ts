@@ -30,7 +30,7 @@ function keysOf(pair: PeerPair, kind: string): string[] {
   return [...dump(pair.storage).keys()].filter((key) => key >= from && key < to);
 }
 
-test("[K56] a confirmed state lies beside a document exactly while something is pending", async () => {
+test("[K56] a confirmed state is stored next to a document exactly while a write is pending", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a"));
@@ -47,7 +47,7 @@ test("[K56] a confirmed state lies beside a document exactly while something is 
   expect(heldA()).toEqual([2, 1, [1]]);
 });
 
-test("[K57] pending transactions are bounded, and reads and indexes are none", async () => {
+test("[K57] pending transactions are limited; reads and index changes do not count as pending", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   await pair.peer.store.transact((transaction) => transaction.get("c", "a"));
@@ -62,7 +62,7 @@ test("[K57] pending transactions are bounded, and reads and indexes are none", a
   expect(fieldsOf(pair.peer.store, "c", "b")).toBe(undefined);
 });
 
-test("[K57] whoever wants to upload hears of a write when it is durable", async () => {
+test("[K57] onPending notifies its listener of a write when the write is durable", async () => {
   const pair = await peerPair();
   let heard = 0;
   const stop = pair.peer.onPending(() => heard++);
@@ -78,7 +78,7 @@ test("[K57] whoever wants to upload hears of a write when it is durable", async 
   expect(heard).toBe(1);
 });
 
-test("[K57] the same when the store did not take the write behind it", async () => {
+test("[K57] onPending notifies also if the store fails the next write", async () => {
   const pair = await peerPair();
   const { peer, disk } = pair;
   let heard = 0;
@@ -95,7 +95,7 @@ test("[K57] the same when the store did not take the write behind it", async () 
   expect([heard, peer.pendingCount]).toEqual([1, 1]);
 });
 
-test("[K58] the log names the documents that came and does not repeat them", async () => {
+test("[K58] the log names the received documents and does not repeat their content", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a"));
@@ -107,7 +107,7 @@ test("[K58] the log names the documents that came and does not repeat them", asy
   expect(record?.changes).toEqual([[0, 0, null]]);
 });
 
-test("[K58] indexes, references and floors follow what a server sends", async () => {
+test("[K58] indexes, references and floors are updated by documents from the server", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   const keys = [{ path: ["n"], isDescending: false }];
@@ -131,7 +131,7 @@ test("[K58] indexes, references and floors follow what a server sends", async ()
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[K58] later writes are above all times that came", async () => {
+test("[K58] later local writes have stamps above all received ones", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a"));
@@ -146,7 +146,7 @@ test("[K58] later writes are above all times that came", async () => {
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 5 });
 });
 
-test("[K58] statements and live queries work on what a peer shows", async () => {
+test("[K58] statements and live queries see the shown documents of a peer", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   const { store } = pair.peer;
@@ -184,7 +184,7 @@ test("[K59] a commit of the server writes one record for all live subscriptions"
   expect(last?.txn).toBe(9);
 });
 
-test("[K30] what a peer holds that does not fit together is found", async () => {
+test("[K30] verify finds records of a peer that contradict each other", async () => {
   const damages: ((pair: PeerPair) => readonly (readonly [string, Value | undefined])[])[] = [
     () => [[heldKey(1, "nothing"), [1, 1, [1]]]],
     () => [[heldKey(7, "nothing"), [1, 1, [1]]]],
@@ -208,7 +208,7 @@ test("[K30] what a peer holds that does not fit together is found", async () => 
   }
 });
 
-test("[S35] how far the server is, and what it refused, can be read as rows", async () => {
+test("[S35] the position of the server, and refused writes, can be read as rows", async () => {
   const pair = await peerPair();
   const session = { id: "server", status: "Connected" } as const;
   const commitId = await write(pair, insert("a"));

@@ -147,11 +147,11 @@ const ALL: readonly (readonly [name: string, event: ScriptEvent, ms: number])[] 
 
 const PHASE_NAMES = Object.keys(PHASES) as (keyof PhaseColumns)[];
 
-test("the table has a row for every event, and a row means an event", () => {
+test("the table has a row for every event, and no other rows", () => {
   expect(Object.keys(PHASE_TABLE).sort()).toEqual(ALL.map(([name]) => name).sort());
 });
 
-test.each(ALL)("every phase has an answer to: %s", (name, event, ms) => {
+test.each(ALL)("every phase handles: %s", (name, event, ms) => {
   const row = Object.fromEntries(
     PHASE_NAMES.map((phase) => [phase, play(PHASES[phase](), event, ms)]),
   );
@@ -172,7 +172,7 @@ const OF_ANY_CONNECTION = [
 ];
 
 test.each(ALL.filter(([, { kind }]) => kind !== "tick" && !OF_ANY_CONNECTION.includes(kind)))(
-  "what belongs to a former connection changes nothing: %s",
+  "an event of a former connection changes nothing: %s",
   (_, event) => {
     for (const phase of PHASE_NAMES) {
       const script = PHASES[phase]();
@@ -221,7 +221,7 @@ const UPLOAD_EVENTS = ALL.filter(([name]) =>
   ].includes(name),
 );
 
-test.each(UPLOAD_EVENTS)("every wait of the uploads has an answer to: %s", (name, event) => {
+test.each(UPLOAD_EVENTS)("every wait state of the uploads handles: %s", (name, event) => {
   const row = Object.fromEntries(
     Object.entries(UPLOAD_WAITS).map(([wait, make]) => {
       const script = make();
@@ -236,7 +236,7 @@ test.each(UPLOAD_EVENTS)("every wait of the uploads has an answer to: %s", (name
   expect(row).toEqual(UPLOAD_TABLE[name]);
 });
 
-test("the table of the uploads has a row for every event that can move them", () => {
+test("the upload table has a row for every event that affects uploads", () => {
   expect(Object.keys(UPLOAD_TABLE).sort()).toEqual(UPLOAD_EVENTS.map(([name]) => name).sort());
 });
 
@@ -266,7 +266,7 @@ const RUN_EVENTS: readonly (readonly [name: string, event: ScriptEvent])[] = [
   ["failed", { kind: "failed", error: "no room" }],
 ];
 
-test.each(RUN_EVENTS)("every number of runs has an answer to: %s", (name, event) => {
+test.each(RUN_EVENTS)("every number of runs handles: %s", (name, event) => {
   const row = Object.fromEntries(
     Object.entries(RUN_COUNTS).map(([count, make]) => {
       const script = make();
@@ -278,7 +278,7 @@ test.each(RUN_EVENTS)("every number of runs has an answer to: %s", (name, event)
   expect(row).toEqual(RUN_TABLE[name]);
 });
 
-test("the table of the runs has a row for every event that can move them", () => {
+test("the table of runs has a row for every event that affects runs", () => {
   expect(Object.keys(RUN_TABLE).sort()).toEqual(RUN_EVENTS.map(([name]) => name).sort());
 });
 
@@ -312,7 +312,7 @@ const PRESENCE_EVENTS: readonly (readonly [name: string, event: ScriptEvent])[] 
   ["disconnected", { kind: "disconnected", message: "reset" }],
 ];
 
-test.each(PRESENCE_EVENTS)("every state of the presence has an answer to: %s", (name, event) => {
+test.each(PRESENCE_EVENTS)("every presence state handles: %s", (name, event) => {
   const row = Object.fromEntries(
     Object.entries(WATCHES).map(([watch, make]) => {
       const script = make();
@@ -325,6 +325,6 @@ test.each(PRESENCE_EVENTS)("every state of the presence has an answer to: %s", (
   expect(row).toEqual(PRESENCE_TABLE[name]);
 });
 
-test("the table of the presence has a row for every event that can move it", () => {
+test("the presence table has a row for every event that affects presence", () => {
   expect(Object.keys(PRESENCE_TABLE).sort()).toEqual(PRESENCE_EVENTS.map(([name]) => name).sort());
 });

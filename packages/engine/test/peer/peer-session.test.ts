@@ -28,7 +28,7 @@ function documents(
   return { t: "documents", filter, entries: ids.map(drop) };
 }
 
-test("[S2] the peer speaks first, and says what it is and its clock", () => {
+test("[S2] the peer sends the first message, with its description and clock", () => {
   const script = new SessionScript();
   expect(script.take({ kind: "start" })).toEqual([
     { kind: "dial", connection: 1 },
@@ -48,7 +48,7 @@ test("[S2] the peer speaks first, and says what it is and its clock", () => {
   ]);
 });
 
-test("[S4] the offset of the clocks is what the server's clock shows halfway between hello and welcome", () => {
+test("[S4] the clock offset is the server's clock minus the midpoint between hello and welcome", () => {
   const script = new SessionScript().greet();
   script.wait(200);
   script.hear({ ...WELCOME, now: WALL + 5000 });
@@ -56,7 +56,7 @@ test("[S4] the offset of the clocks is what the server's clock shows halfway bet
   expect(script.reports).toEqual([{ kind: "connected", history: "h1", offsetMs: 4900 }]);
 });
 
-test("[S4] a wall clock that leaps between hello and welcome does not count as travel time", () => {
+test("[S4] a wall clock that jumps between hello and welcome does not count as travel time", () => {
   const script = new SessionScript().greet();
   script.elapsed += 200;
   script.wall -= 3_600_000;
@@ -82,7 +82,7 @@ test("[S5] after 30 s of silence a ping goes out, after 60 s the connection is d
   ]);
 });
 
-test("[S5] whatever is heard starts the silence anew, and a message needs no new timer", () => {
+test("[S5] every message restarts the silence, and needs no new timer", () => {
   const script = new SessionScript().idle();
   script.wait(59_000);
   expect(script.hear({ t: "pong", ping: 1, now: 1 })).toEqual([]);
@@ -91,7 +91,7 @@ test("[S5] whatever is heard starts the silence anew, and a message needs no new
   expect(script.phase).toBe("open");
 });
 
-test("[S5] who does not read does not blame the server, but still says that it is there", () => {
+test("[S5] a peer that does not read does not blame the server, but still sends ping", () => {
   const script = new SessionScript().idle();
   for (let i = 0; i < 5; i++) {
     script.wait(60_000);
@@ -101,7 +101,7 @@ test("[S5] who does not read does not blame the server, but still says that it i
   expect(script.phase).toBe("open");
 });
 
-test("[S5] a ping is answered, and its transaction moves the cursors of what is live", () => {
+test("[S5] a ping is answered, and its transaction moves the cursors of live subscriptions", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.hear({ t: "ping", now: 7, txn: 120 });
   expect(script.of("pong")).toEqual([{ kind: "pong", ping: 7, now: WALL }]);
@@ -112,7 +112,7 @@ test("[S5] a ping is answered, and its transaction moves the cursors of what is 
   expect(summary(script.hear({ t: "ping", now: 8, txn: 120 }))).toBe("send pong");
 });
 
-test("[S6] a bye ends the connection, and its time is kept", () => {
+test("[S6] a bye ends the connection, and the peer keeps its retry time", () => {
   const script = new SessionScript().idle();
   script.hear({ t: "bye", code: "busy", message: "too many", after: 90_000 });
   expect(script.reports).toEqual([
@@ -124,7 +124,7 @@ test("[S6] a bye ends the connection, and its time is kept", () => {
   expect(summary(script.tick())).toBe("dial, wakeAt");
 });
 
-test("[S6] what was sent before a bye counts: it stays the work of the store", () => {
+test("[S6] messages received before a bye count: the store still applies them", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.hear({ ...documents(FILTER, 1), committed: 101 });
   const [apply] = script.of("apply");
@@ -134,7 +134,7 @@ test("[S6] what was sent before a bye counts: it stays the work of the store", (
   expect(script.take({ kind: "applied", batch: {}, wants })).toEqual([]);
 });
 
-test("[S66] a token is renewed before it ends, once", () => {
+test("[S66] a token is renewed once, before it expires", () => {
   const script = new SessionScript().idle({ expires: WALL + 600_000 });
   script.wait(540_000 - 1);
   script.hear({ t: "pong", ping: 1, now: 1 });
@@ -152,7 +152,7 @@ test("[S66] a token is renewed before it ends, once", () => {
   expect(summary(script.tick())).toBe("renew, wakeAt");
 });
 
-test("[S66] a token that seems to be over already is renewed once a second, not all the time", () => {
+test("[S66] a token that seems to have expired is renewed once a second, not continuously", () => {
   const script = new SessionScript().idle({ expires: WALL + 600_000 });
   // The clock of the server was set back: by the offset that is known its tokens have ended.
   script.hear({ t: "rights", rights: RIGHTS, expires: WALL - 1 });
@@ -161,7 +161,7 @@ test("[S66] a token that seems to be over already is renewed once a second, not 
   expect(summary(script.tick())).toBe("renew, wakeAt");
 });
 
-test("[S8] the first try after a loss is made at once, then the waits double up to 60 s", () => {
+test("[S8] the first reconnect is immediate, then the waits double up to 60 s", () => {
   const script = new SessionScript().idle();
   script.wait(2000);
   script.take({ kind: "disconnected", message: "reset" });
@@ -182,7 +182,7 @@ test("[S8] the first try after a loss is made at once, then the waits double up 
   }
 });
 
-test("[S8] a connection that was welcomed starts the waits over; one that ends at once waits a little", () => {
+test("[S8] a welcome resets the waits; a connection that ends at once still waits a little", () => {
   const script = new SessionScript();
   script.take({ kind: "start" });
   for (let i = 0; i < 8; i++) {
@@ -200,7 +200,7 @@ test("[S8] a connection that was welcomed starts the waits over; one that ends a
 });
 
 test.each(["unauthorized", "version"] as const)(
-  "[S8] after %s the peer comes back at the slowest rate",
+  "[S8] after %s the peer reconnects at the slowest rate",
   (code) => {
     const script = new SessionScript().greet();
     script.hear({ t: "bye", code, message: "no" });
@@ -211,7 +211,7 @@ test.each(["unauthorized", "version"] as const)(
   },
 );
 
-test("[S8] what is wrong to the server again and again is tried less and less often", () => {
+test("[S8] a peer that the server repeatedly calls malformed reconnects less and less often", () => {
   const script = new SessionScript();
   script.take({ kind: "start" });
   const waits: number[] = [];
@@ -229,7 +229,7 @@ test("[S8] what is wrong to the server again and again is tried less and less of
   expect(waits[7]).toBeGreaterThanOrEqual(30_000);
 });
 
-test("[S8] waits depend on chance, stay within their span, and chance does not stand still", () => {
+test("[S8] waits are random, stay within their range, and the random state advances", () => {
   fc.assert(
     fc.property(fc.nat(30), fc.integer({ min: 0, max: 2 ** 32 - 1 }), (failures, chance) => {
       const wait = waitOf(failures, chance);
@@ -241,7 +241,7 @@ test("[S8] waits depend on chance, stay within their span, and chance does not s
   expect(waitOf(5, 0)).not.toBe(waitOf(5, 2 ** 31));
 });
 
-test("[S2] a server that speaks another version is left, and tried at the slowest rate", () => {
+test("[S2] the peer leaves a server with another version, and retries at the slowest rate", () => {
   const script = new SessionScript().greet();
   script.hear({ ...WELCOME, version: SYNC_VERSION + 1 });
   const message = "the peer speaks protocol 2, the server speaks 3: upgrade the peer";
@@ -254,7 +254,7 @@ test("[S2] a server that speaks another version is left, and tried at the slowes
   });
 });
 
-test("[S39] a server of another app is left for good, before anything was sent to it", () => {
+test("[S39] the peer leaves a server of another app for good, and sends nothing to it", () => {
   const script = new SessionScript();
   script.take({ kind: "pending" });
   script.greet();
@@ -266,7 +266,7 @@ test("[S39] a server of another app is left for good, before anything was sent t
   expect(script.tick()).toEqual([]);
 });
 
-test("[S11] subscriptions go out with their cursors, once the store has taken the welcome in", () => {
+test("[S11] subscriptions are sent with their cursors after the store has applied the welcome", () => {
   const script = new SessionScript();
   script.take({ kind: "subscribe", key: "a", query: "SELECT * FROM a", args: { x: 1 } });
   script.take({ kind: "subscribe", key: "b", query: "SELECT * FROM b", args: {} });
@@ -283,7 +283,7 @@ test("[S11] subscriptions go out with their cursors, once the store has taken th
   ]);
 });
 
-test("[S11] on the next connection the subscriptions go out again, with the cursors of then", () => {
+test("[S11] on the next connection the subscriptions are sent again, with their current cursors", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.wait(5000);
   script.take({ kind: "disconnected", message: "reset" });
@@ -299,7 +299,7 @@ test("[S11] on the next connection the subscriptions go out again, with the curs
   expect(summary(script.hear(documents(FILTER, 1)))).toBe("apply");
 });
 
-test("[S13] [S70] what a comparison shows to be missing is asked for, and the last piece is marked", () => {
+test("[S13] [S70] the peer asks for documents that a comparison shows as missing, and marks the last `want`", () => {
   const script = new SessionScript().idle().follow("tasks", 1, FILTER);
   const first = { t: "versions", filter: FILTER, list: [[1, 5]], range: { through: 1 } } as const;
   script.hear(first);
@@ -334,7 +334,7 @@ test("[S14] pieces of a fill are applied one by one, each with its range", () =>
   ]);
 });
 
-test("[S15] changes before complete are applied at once; complete gives the cursor", () => {
+test("[S15] changes before `complete` are applied at once; `complete` gives the cursor", () => {
   const script = new SessionScript().idle().follow("tasks", 1, FILTER);
   script.hear(documents(FILTER, 3));
   expect(script.of("apply").map(({ batch }) => batch)).toEqual([
@@ -350,7 +350,7 @@ test("[S15] changes before complete are applied at once; complete gives the curs
   ]);
 });
 
-test("[S15] a fill or compare is noted before its first piece, a resume is not", () => {
+test("[S15] a fill or compare is recorded before its first piece, a resume is not", () => {
   for (const mode of ["fill", "compare", "resume"] as const) {
     const script = new SessionScript().idle();
     script.take({ kind: "subscribe", key: "tasks", query: "SELECT * FROM tasks", args: {} });
@@ -363,7 +363,7 @@ test("[S15] a fill or compare is noted before its first piece, a resume is not",
   }
 });
 
-test("[S16] frames of live subscriptions wait for the end of their transaction, and are one batch", () => {
+test("[S16] frames of live subscriptions wait for the end of their transaction, and apply as one batch", () => {
   const script = new SessionScript()
     .idle()
     .followLive("tasks", 1, FILTER)
@@ -408,7 +408,7 @@ test("[S16] the mark on the last frame of a transaction ends it as `committed` d
   ]);
 });
 
-test("[S16] pieces of a fill pass a transaction that is being gathered, and do not end it", () => {
+test("[S16] pieces of a fill overtake a transaction that is being collected, and do not end it", () => {
   const script = new SessionScript()
     .idle()
     .followLive("tasks", 1, FILTER)
@@ -424,7 +424,7 @@ test("[S16] pieces of a fill pass a transaction that is being gathered, and do n
   ]);
 });
 
-test("[S16] what is gathered is bounded: beyond it the peer comes back and resumes in pieces", () => {
+test("[S16] collected frames are bounded: beyond the limit the peer reconnects and resumes in pieces", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.wait(5000);
   const frame = 16 * 1024 * 1024;
@@ -440,7 +440,7 @@ test("[S16] what is gathered is bounded: beyond it the peer comes back and resum
   ]);
 });
 
-test("[S69] subscriptions with one filter share its frames, and both are complete with it", () => {
+test("[S69] subscriptions with one filter share its frames, and complete together", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.take({ kind: "subscribe", key: "same", query: "select * from tasks", args: {} });
   // The server starts the stream over for both.
@@ -467,7 +467,7 @@ test("[S69] subscriptions with one filter share its frames, and both are complet
   ]);
 });
 
-test("[S18] the whole is asked for where a delta did not fit", () => {
+test("[S18] the peer asks for the whole state if a delta does not fit", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.take({
     kind: "applied",
@@ -480,7 +480,7 @@ test("[S18] the whole is asked for where a delta did not fit", () => {
   expect(script.sent).toEqual([{ t: "want", filter: FILTER, ids: [1, "x"] }]);
 });
 
-test("[S20] a subscription that gets another filter is not live, and what was gathered of it is dropped", () => {
+test("[S20] a subscription with a new filter is not live, and its collected frames are dropped", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.hear(documents(FILTER, 1));
   script.hear({ t: "subscribed", id: 1, filter: OTHER_FILTER, collection: "t", mode: "compare" });
@@ -493,7 +493,7 @@ test("[S20] a subscription that gets another filter is not live, and what was ga
   expect(summary(script.hear(documents(OTHER_FILTER, 1)))).toBe("apply");
 });
 
-test("[S20] when the rights change, what was not permitted is asked for again", () => {
+test("[S20] when the rights change, the peer subscribes again to denied queries", () => {
   const script = new SessionScript().idle();
   script.take({ kind: "subscribe", key: "a", query: "SELECT * FROM a", args: {} });
   script.take({ kind: "subscribe", key: "b", query: "SELECT * FORM b", args: {} });
@@ -508,7 +508,7 @@ test("[S20] when the rights change, what was not permitted is asked for again", 
   expect(script.of("rights").map(({ rights }) => rights)).toEqual([OTHER_FILTER]);
 });
 
-test("[S21] [S70] an ended subscription keeps its cursor; what is on its way means nothing, but that comparisons are answered", () => {
+test("[S21] [S70] an ended subscription keeps its cursor; later messages are ignored, but comparisons answered", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.hear(documents(FILTER, 1));
   script.take({ kind: "unsubscribe", key: "tasks" });
@@ -532,7 +532,7 @@ test("[S21] [S70] an ended subscription keeps its cursor; what is on its way mea
   expect(script.sent.map((message) => "id" in message && message.id)).toEqual([2]);
 });
 
-test("[S22] a filter that fell behind is not live; what was gathered of it is dropped, the rest is not", () => {
+test("[S22] a filter that is behind is not live; only its collected frames are dropped", () => {
   const script = new SessionScript()
     .idle()
     .followLive("tasks", 1, FILTER)
@@ -555,7 +555,7 @@ test("[S22] a filter that fell behind is not live; what was gathered of it is dr
   expect(script.hear(documents(FILTER, 1))).toEqual([]);
 });
 
-test("[S35] when the own store fails, the peer reports it, waits longer each time, and comes back", () => {
+test("[S35] if the local store fails, the peer reports it, waits longer each time, and reconnects", () => {
   const script = new SessionScript();
   script.take({ kind: "start" });
   const waits: number[] = [];
@@ -581,7 +581,7 @@ test("[S35] when the own store fails, the peer reports it, waits longer each tim
   expect(script.phase).toBe("connecting");
 });
 
-test("a server that does not keep to the protocol is told so and left", () => {
+test("a server that violates the protocol gets `bye`, and the peer leaves it", () => {
   const script = new SessionScript().idle();
   script.take({ kind: "garbled", message: "expected more bytes, found the end" });
   expect(script.sent).toEqual([
@@ -590,7 +590,7 @@ test("a server that does not keep to the protocol is told so and left", () => {
   expect(script.phase).toBe("waiting");
 });
 
-test("a stop says goodbye, and nothing is tried until the next start", () => {
+test("a stop sends `bye`, and the peer does not reconnect until the next start", () => {
   const script = new SessionScript().idle();
   script.take({ kind: "stop" });
   expect(script.sent).toEqual([{ t: "bye", code: "stopped", message: "the peer stops" }]);

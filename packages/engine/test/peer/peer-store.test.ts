@@ -22,7 +22,7 @@ import {
   write,
 } from "../support/peer-pair.ts";
 
-test("[S34] what is pending shows over what is confirmed", async () => {
+test("[S34] pending writes show over the confirmed state", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1, m: 1 }));
@@ -36,7 +36,7 @@ test("[S34] what is pending shows over what is confirmed", async () => {
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S24] an upload has operations as their writer knew them", async () => {
+test("[S24] an upload has its operations as their writer knew them", async () => {
   const pair = await peerPair();
   await write(pair, insert("a", {}));
   await write(pair, increment("a", 2), { kind: "delete", collection: "c", id: "b" });
@@ -54,7 +54,7 @@ test("[S24] an upload has operations as their writer knew them", async () => {
   ]);
 });
 
-test("[S35] a write leaves the pending layer with its outcome, and nothing flickers", async () => {
+test("[S35] a write leaves the pending layer with its outcome, and the view does not flicker", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1 }));
@@ -75,7 +75,7 @@ test("[S35] a write leaves the pending layer with its outcome, and nothing flick
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S34] an increment that the server has and did not answer yet counts once", async () => {
+test("[S34] an increment that the server has but did not acknowledge counts once", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await write(pair, insert("a", {}));
@@ -93,7 +93,7 @@ test("[S34] an increment that the server has and did not answer yet counts once"
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S35] a refused upload leaves what shows, is kept aside and can be read", async () => {
+test("[S35] a refused upload no longer shows, is kept aside and can be read", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1 }));
@@ -121,7 +121,7 @@ test("[S35] a refused upload leaves what shows, is kept aside and can be read", 
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S35] of a batch that takes one write and refuses the next, only the first shows on", async () => {
+test("[S35] if a batch applies one write and refuses the next, only the first keeps showing", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", {}));
@@ -146,7 +146,7 @@ test("[S35] of a batch that takes one write and refuses the next, only the first
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S36] a document goes with the last subscription that lets go of it", async () => {
+test("[S36] a document is forgotten with the last subscription that releases it", async () => {
   const pair = await peerPair();
   const { peer, server } = pair;
   const all = peer.subscription(ALL).key;
@@ -167,7 +167,7 @@ test("[S36] a document goes with the last subscription that lets go of it", asyn
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S36] what has pending writes is let go of when they have an outcome", async () => {
+test("[S36] a document with pending writes is released when they have outcomes", async () => {
   const pair = await peerPair();
   const { peer } = pair;
   const { key } = peer.subscription(ALL);
@@ -181,7 +181,7 @@ test("[S36] what has pending writes is let go of when they have an outcome", asy
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S36] what was written here and nobody covers stays", async () => {
+test("[S36] a locally written document that no subscription covers stays", async () => {
   const pair = await peerPair();
   await write(pair, insert("a", { n: 1 }));
   await uploadAll(pair);
@@ -191,7 +191,7 @@ test("[S36] what was written here and nobody covers stays", async () => {
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S37] EVICT forgets what is confirmed, uploads nothing, and keeps what is pending", async () => {
+test("[S37] EVICT forgets the confirmed state, uploads nothing, and keeps pending writes", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1 }), insert("b", { n: 1 }));
@@ -212,7 +212,7 @@ test("[S37] EVICT forgets what is confirmed, uploads nothing, and keeps what is 
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S18] a delta that does not start from what is held is wanted as a whole", async () => {
+test("[S18] the peer wants the whole document if a delta does not start from the held version", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1 }));
@@ -244,7 +244,7 @@ function report({ peer }: PeerPair, entry: DocumentEntry): Promise<unknown> {
   return peer.apply({ parts: [], outcomes: [], notices: [["c", entry]] });
 }
 
-test("[S74] what came for nobody any more is taken where it is held, and only there (seed 22002624)", async () => {
+test("[S74] changes for an ended subscription apply to held documents only (seed 22002624)", async () => {
   const pair = await peerPair();
   await write(pair, insert("a", { n: 1 }));
   const answer = await uploadBare(pair);
@@ -256,7 +256,7 @@ test("[S74] what came for nobody any more is taken where it is held, and only th
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S28] a delta that does not start from what is held has the own write all the same", async () => {
+test("[S28] a delta that does not start from the held version still contains the peer's own write", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1, m: 1 }));
@@ -275,7 +275,7 @@ test("[S28] a delta that does not start from what is held has the own write all 
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 2, m: 5 });
 });
 
-test("[S28] [S21] what may not be read any more goes, unless a subscription that is followed covers it", async () => {
+test("[S28] [S21] documents that may no longer be read are removed, unless an active subscription covers them", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1 }));
@@ -287,7 +287,7 @@ test("[S28] [S21] what may not be read any more goes, unless a subscription that
   expect(fieldsOf(pair.peer.store, "c", "a")).toBeUndefined();
 });
 
-test("[S39] a store speaks with servers of its own app alone", async () => {
+test("[S39] a store accepts only servers of its own app", async () => {
   const pair = await peerPair();
   const other = { history: "h", app: "other", rights: RIGHTS, offsetMs: 0 };
   await expect(pair.peer.welcome(other)).rejects.toThrow("expected the app app");

@@ -13,7 +13,7 @@ function shown({ store }: PeerRig, id: Value): Value | undefined {
   return fieldsOf(store.store, "tasks", id);
 }
 
-test("[S15] a subscription is ready when all of it is durable, and shows what the server has", async () => {
+test("[S15] a subscription is ready when all its documents are durable, and shows the server's data", async () => {
   const peer = await peerRig();
   const connection = await followTasks(peer);
   expect(shown(peer, "a")).toEqual({ n: 1 });
@@ -24,7 +24,7 @@ test("[S15] a subscription is ready when all of it is durable, and shows what th
   await peer.sync.close();
 });
 
-test("[S16] frames of a transaction show together, and not before its end", async () => {
+test("[S16] frames of a transaction show together, and not before it ends", async () => {
   const peer = await peerRig();
   const connection = await followTasks(peer);
   const put = (name: string): ServerMessage => ({
@@ -50,7 +50,7 @@ test("[S16] frames of a transaction show together, and not before its end", asyn
   await peer.sync.close();
 });
 
-test("[S11] after a lost connection the peer goes on from its cursor", async () => {
+test("[S11] after a lost connection the peer continues from its cursor", async () => {
   const peer = await peerRig();
   const connection = await followTasks(peer);
   connection.say({
@@ -70,7 +70,7 @@ test("[S11] after a lost connection the peer goes on from its cursor", async () 
   await peer.sync.close();
 });
 
-test("[S33] what is written is sequenced and uploaded, before and while connected", async () => {
+test("[S33] writes are sequenced and uploaded, made before or while connected", async () => {
   const peer = await peerRig();
   await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
   peer.sync.start();
@@ -83,7 +83,7 @@ test("[S33] what is written is sequenced and uploaded, before and while connecte
   await peer.sync.close();
 });
 
-test("[S25] an upload without an outcome is sent again as it was, and its outcome ends it", async () => {
+test("[S25] an upload without an outcome is sent again unchanged, until it has its outcome", async () => {
   const peer = await peerRig();
   await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
   peer.sync.start();
@@ -113,7 +113,7 @@ test("[S25] an upload without an outcome is sent again as it was, and its outcom
   await peer.sync.close();
 });
 
-test("[S27] a refused upload is told of, its effect is gone, and the next one goes on", async () => {
+test("[S27] a refused upload is reported, its effect is gone, and the next one continues", async () => {
   const peer = await peerRig();
   peer.sync.start();
   const connection = await peer.server.accept();
@@ -131,7 +131,7 @@ test("[S27] a refused upload is told of, its effect is gone, and the next one go
   await peer.sync.close();
 });
 
-test("[S75] after a fork the writes go out again, under the new site and from number 1", async () => {
+test("[S75] after a fork the writes are sent again, under the new site and from number 1", async () => {
   const peer = await peerRig();
   await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
   const old = peer.store.site;
@@ -149,7 +149,7 @@ test("[S75] after a fork the writes go out again, under the new site and from nu
   await peer.sync.close();
 });
 
-test("[S9] a subscription that is not taken rejects with the code of the server", async () => {
+test("[S9] a refused subscription rejects with the code of the server", async () => {
   const peer = await peerRig();
   const subscription = peer.sync.subscribe(QUERY);
   const ready = subscription.whenReady();
@@ -164,7 +164,7 @@ test("[S9] a subscription that is not taken rejects with the code of the server"
   await peer.sync.close();
 });
 
-test("[S9] one that is refused while the store takes in its end is refused, not ready", async () => {
+test("[S9] a subscription refused while the store applies its `complete` is refused, not ready", async () => {
   const peer = await peerRig();
   const subscription = peer.sync.subscribe(QUERY);
   const ready = subscription.whenReady();
@@ -181,7 +181,7 @@ test("[S9] one that is refused while the store takes in its end is refused, not 
   await peer.sync.close();
 });
 
-test("[S21] equal subscriptions are one to the server, which ends with the last of them", async () => {
+test("[S21] equal subscriptions are one for the server, which ends with the last of them", async () => {
   const peer = await peerRig();
   const first = peer.sync.subscribe(QUERY);
   const second = peer.sync.subscribe(QUERY);
@@ -200,7 +200,7 @@ test("[S21] equal subscriptions are one to the server, which ends with the last 
   await peer.sync.close();
 });
 
-test("[S35] a full disk is reported; the peer comes back and nothing is lost", async () => {
+test("[S35] a full disk is reported; the peer reconnects and nothing is lost", async () => {
   const peer = await peerRig();
   const connection = await followTasks(peer);
   const put = (name: string, txn: number): ServerMessage => ({
@@ -232,7 +232,7 @@ test("[S35] a full disk is reported; the peer comes back and nothing is lost", a
   await peer.sync.close();
 });
 
-test("[S22] while the store is behind, the connection is not read, and then it is again", async () => {
+test("[S22] while the store is behind, the peer does not read the connection, and then reads again", async () => {
   const peer = await peerRig();
   const connection = await followTasks(peer);
   peer.disk.holdSyncs();
@@ -253,7 +253,7 @@ test("[S22] while the store is behind, the connection is not read, and then it i
   await peer.sync.close();
 });
 
-test("[S5] a peer whose store is behind is not found dead: it says that it is there", async () => {
+test("[S5] a peer whose store is behind is not considered dead: it sends pings", async () => {
   const peer = await peerRig();
   const connection = await followTasks(peer);
   peer.disk.holdSyncs();
@@ -272,7 +272,7 @@ test("[S5] a peer whose store is behind is not found dead: it says that it is th
   await peer.sync.close();
 });
 
-test("[S1] what is no message ends the connection with bye, and the peer comes back", async () => {
+test("[S1] bytes that are no message end the connection with bye, and the peer reconnects", async () => {
   const peer = await peerRig();
   peer.sync.start();
   const connection = await peer.server.accept();
@@ -284,7 +284,7 @@ test("[S1] what is no message ends the connection with bye, and the peer comes b
   await peer.sync.close();
 });
 
-test("[S66] a token that is about to end is renewed on the connection", async () => {
+test("[S66] a token that is about to expire is renewed on the connection", async () => {
   const peer = await peerRig();
   peer.tokens.push("first", "second");
   peer.sync.start();
@@ -295,7 +295,7 @@ test("[S66] a token that is about to end is renewed on the connection", async ()
   await peer.sync.close();
 });
 
-test("[S66] the token that the server has already is not sent again", async () => {
+test("[S66] a token that the server already has is not sent again", async () => {
   const peer = await peerRig();
   peer.tokens.push("only", "only", "other");
   peer.sync.start();
@@ -309,7 +309,7 @@ test("[S66] the token that the server has already is not sent again", async () =
   await peer.sync.close();
 });
 
-test("[S8] a token that cannot be had is like a server that cannot be reached", async () => {
+test("[S8] failing to obtain a token is treated like an unreachable server", async () => {
   const peer = await peerRig();
   peer.tokens.push(new Error("login failed"));
   peer.sync.start();
@@ -323,7 +323,7 @@ test("[S8] a token that cannot be had is like a server that cannot be reached", 
 });
 
 test.each(["permission.denied", "config.invalid"] as const)(
-  "[S8] a login that was refused with %s is tried again at the slowest rate",
+  "[S8] a login refused with %s is tried again at the slowest rate",
   async (refusal) => {
     const peer = await peerRig();
     peer.tokens.push(new PeerError(refusal, "the login was refused"));
@@ -341,7 +341,7 @@ test.each(["permission.denied", "config.invalid"] as const)(
   },
 );
 
-test("[S66] a renewal that fails is tried again before the token ends; a refused one is not", async () => {
+test("[S66] a failed renewal is tried again before the token expires; a refused one is not", async () => {
   const expires = START_MS + 100_000;
   for (const [fault, count] of [
     [new Error("not now"), 1],
@@ -374,7 +374,7 @@ test("[S39] a peer stops at a server of another app, and uploads nothing", async
   await peer.sync.close();
 });
 
-test("[S6] a stop says goodbye, and the store has what came before it", async () => {
+test("[S6] a stop sends `bye`, and the store has everything received before it", async () => {
   const peer = await peerRig();
   const connection = await followTasks(peer);
   connection.say({
@@ -390,7 +390,7 @@ test("[S6] a stop says goodbye, and the store has what came before it", async ()
   await peer.sync.close();
 });
 
-test("[S6] whoever has stopped leaves no timer, be it connected, waiting or at a foreign server", async () => {
+test("[S6] a stopped peer leaves no timer, whether connected, waiting or at a foreign server", async () => {
   const peer = await peerRig();
   peer.sync.start();
   await peer.server.accept();

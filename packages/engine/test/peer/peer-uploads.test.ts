@@ -39,7 +39,7 @@ test("[S24] sequenced uploads go out in order, with number, digest and steps", (
   ]);
 });
 
-test("[S25] on the next connection all that has no outcome is sent again", () => {
+test("[S25] on the next connection all uploads without an outcome are sent again", () => {
   const script = new SessionScript().open();
   script.take({ kind: "sequenced", uploads: sequenced(1, 3), isAll: true });
   script.hear({ t: "committed", txn: 101, outcomes: [outcome(1)] });
@@ -58,7 +58,7 @@ test("[S25] on the next connection all that has no outcome is sent again", () =>
   expect(numbers(script)).toEqual([2, 3]);
 });
 
-test("[S27] a refused upload goes into the batch like any other, and does not hold up the next", () => {
+test("[S27] a refused upload is part of the batch like any other, and does not delay the next", () => {
   const script = new SessionScript().open({ bounds: { ...WELCOME.bounds, uploads: 1 } });
   script.take({ kind: "sequenced", uploads: sequenced(1, 2), isAll: true });
   expect(numbers(script)).toEqual([1]);
@@ -83,7 +83,7 @@ test("[S28] outcomes are applied in one batch with the changes of their transact
   ]);
 });
 
-test("[S74] what came for a subscription that is ended then is told to the store: outcomes count on it", () => {
+test("[S74] changes for a subscription that just ended are passed to the store: outcomes rely on them", () => {
   const filter = new Uint8Array(16);
   const script = new SessionScript().open().followLive("tasks", 1, filter);
   script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
@@ -101,7 +101,7 @@ test("[S74] what came for a subscription that is ended then is told to the store
   expect(script.of("apply")).toEqual([]);
 });
 
-test("[S74] so is what comes for one that ended before the peer heard that it began", () => {
+test("[S74] the same holds for one that ended before the peer received `subscribed`", () => {
   const filter = new Uint8Array(16);
   const script = new SessionScript().open();
   script.take({ kind: "subscribe", key: "tasks", query: "q", args: {} });
@@ -122,7 +122,7 @@ test("[S74] so is what comes for one that ended before the peer heard that it be
   expect(script.of("apply")).toEqual([]);
 });
 
-test("[S74] [S20] so is what comes for an ended one that began anew with other rights", () => {
+test("[S74] [S20] the same holds for an ended one that started over with other rights", () => {
   const [filter, other] = [new Uint8Array(16), new Uint8Array(16).fill(2)];
   const script = new SessionScript().open().followLive("tasks", 1, filter);
   script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
@@ -134,7 +134,7 @@ test("[S74] [S20] so is what comes for an ended one that began anew with other r
   expect(reportedBy(script)).toEqual([[["tasks", ["drop", 2]]]]);
 });
 
-test("[S74] [S21] what an ended subscription left on its way counts for nobody where no upload is in flight", () => {
+test("[S74] [S21] changes for an ended subscription are dropped if no upload is in flight", () => {
   const filter = new Uint8Array(16);
   const script = new SessionScript().open().followLive("tasks", 1, filter);
   script.take({ kind: "unsubscribe", key: "tasks" });
@@ -142,7 +142,7 @@ test("[S74] [S21] what an ended subscription left on its way counts for nobody w
   expect(script.of("apply")).toEqual([]);
 });
 
-test("[S75] a fork stops the uploads behind it; then the new site is named and they go on", () => {
+test("[S75] a fork stops the uploads after it; then they continue under the new site", () => {
   const script = new SessionScript().open();
   script.take({ kind: "sequenced", uploads: sequenced(1, 4), isAll: true });
   script.hear({ t: "forked", site: SITE, number: 3 });
@@ -166,7 +166,7 @@ test("[S75] a fork stops the uploads behind it; then the new site is named and t
   expect(numbers(script)).toEqual([1, 2]);
 });
 
-test("[S75] what the store had sequenced while a fork was found is not sent under the old site", () => {
+test("[S75] uploads that the store sequenced while a fork was detected are not sent under the old site", () => {
   const script = new SessionScript().open();
   script.take({ kind: "sequenced", uploads: [upload(1)], isAll: true });
   script.take({ kind: "pending" });
@@ -175,7 +175,7 @@ test("[S75] what the store had sequenced while a fork was found is not sent unde
   expect(summary(script.take({ kind: "forked" }))).toBe("sequence");
 });
 
-test("[S30] what the server has of the site goes to the store before anything is sent", () => {
+test("[S30] the store receives the server's number of the site before anything is sent", () => {
   const script = new SessionScript().greet();
   script.hear({ ...WELCOME, known: 40 });
   script.take({ kind: "welcomed", cursors: new Map() });
@@ -186,7 +186,7 @@ test("[S30] what the server has of the site goes to the store before anything is
   expect(numbers(script)).toEqual([41, 42, 43]);
 });
 
-test("[S31] uploads of a former site go first, under its name, then the own site is named", () => {
+test("[S31] uploads of a former site are sent first, under its name, then the own site is named", () => {
   const script = new SessionScript().open();
   const uploads = [upload(7, OTHER_SITE), upload(1), upload(2)];
   script.take({ kind: "sequenced", uploads, isAll: true });
@@ -222,7 +222,7 @@ test("[S32] at most 64 uploads are without an outcome, fewer where the server ta
   expect(narrow.of("sequence").map(({ max }) => max)).toEqual([3]);
 });
 
-test("[S32] a server that has other uploads than expected is met anew, with what it has", () => {
+test("[S32] if the server has unexpected upload numbers, the peer reconnects and continues from them", () => {
   const script = new SessionScript().open();
   script.take({ kind: "sequenced", uploads: sequenced(5, 6), isAll: true });
   script.wait(5000);
@@ -238,7 +238,7 @@ test("[S32] a server that has other uploads than expected is met anew, with what
   expect(script.phase).toBe("waiting");
 });
 
-test("[S33] what is written while connected is sequenced with the offset of the clocks, then sent", () => {
+test("[S33] writes made while connected are sequenced with the clock offset, then sent", () => {
   const script = new SessionScript().idle({ now: WALL + 7000 });
   script.take({ kind: "pending" });
   expect(script.actions).toEqual([

@@ -73,7 +73,7 @@ async function closeAll(wire: Wire, ...peers: RunningPeer[]): Promise<void> {
   wire.server.close();
 }
 
-test("[S16] what one peer writes comes to the other, and has its outcome", async () => {
+test("[S16] a write of one peer reaches the other, and has its outcome", async () => {
   const { wire, a, b, at } = await openAll();
   a.sync.start();
   b.sync.start();
@@ -84,7 +84,7 @@ test("[S16] what one peer writes comes to the other, and has its outcome", async
   await closeAll(wire, a, b);
 });
 
-test("[S74] [S35] a write whose subscription ends while its outcome is on its way shows on", async () => {
+test("[S74] [S35] a write keeps showing if its subscription ends while its outcome is under way", async () => {
   for (let arrived = 0, isOver = false; !isOver; arrived++) {
     const { store, platform } = await openStore();
     const admission = { authority: undefined, credential: "key" };
@@ -113,7 +113,7 @@ test("[S74] [S35] a write whose subscription ends while its outcome is on its wa
 });
 
 test.each([{ isKnown: true }, { isKnown: false }])(
-  "[S74] [S35] so does one whose subscription ends before it was heard that it began (seed 22000069): $isKnown",
+  "[S74] [S35] the same holds if the subscription ends before `subscribed` (seed 22000069): $isKnown",
   async ({ isKnown }) => {
     for (let arrived = 0, isOver = false; !isOver; arrived++) {
       const { store, platform } = await openStore();
@@ -154,7 +154,7 @@ async function sendAll(wire: GatedWire): Promise<void> {
   }
 }
 
-test("[S24] what was written offline by both is there for both, and counters are exact", async () => {
+test("[S24] offline writes of both peers reach both, and counters are exact", async () => {
   const { wire, a, b, at } = await openAll();
   a.sync.start();
   b.sync.start();
@@ -202,7 +202,7 @@ test("[S25] connections that are cut at any moment lose nothing and repeat nothi
   await closeAll(wire, a, b);
 });
 
-test("[S21] a subscription that was ended and taken up again goes on from its cursor", async () => {
+test("[S21] a subscription that ended and starts again continues from its cursor", async () => {
   const { wire, a, b } = await openAll();
   a.sync.start();
   b.sync.start();
@@ -225,7 +225,7 @@ test("[S21] a subscription that was ended and taken up again goes on from its cu
   await closeAll(wire, a, b);
 });
 
-test("[S37] what was evicted comes back with the next connection, or when it is asked for anew", async () => {
+test("[S37] an evicted document comes back on the next connection, or with a new subscription", async () => {
   const { wire, a, b } = await openAll();
   a.sync.start();
   b.sync.start();

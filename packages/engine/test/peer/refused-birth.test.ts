@@ -10,7 +10,7 @@ import { outcomeOf, peerPair, take, uploadAll } from "../support/peer-pair.ts";
 
 const DAY_MS = 86_400_000;
 
-test("[S78] an increment on a refused insert of a day ahead is stamped by the server's clock", async () => {
+test("[S78] an increment on a refused insert from a day ahead is stamped by the server's clock", async () => {
   const pair = await peerPair();
   const { peer, platform } = pair;
   const place = { collection: "c", id: "a" };

@@ -36,7 +36,7 @@ class Host {
   }
 }
 
-test("[S44] a peer whose app runs nothing refuses every statement", async () => {
+test("[S44] a peer whose app allows no remote statements refuses every statement", async () => {
   const peer = await peerRig();
   const connection = await connect(peer);
   connection.say(RUN);
@@ -48,7 +48,7 @@ test("[S44] a peer whose app runs nothing refuses every statement", async () => 
   await peer.sync.close();
 });
 
-test("[S44] the app gets the statement with its bounds, and its rows go out as it gives them", async () => {
+test("[S44] the app gets the statement with its limits, and its rows are sent as it returns them", async () => {
   const host = new Host();
   const peer = await peerRig(host.run);
   const connection = await connect(peer);
@@ -65,7 +65,7 @@ test("[S44] the app gets the statement with its bounds, and its rows go out as i
   await peer.sync.close();
 });
 
-test("[S44] a statement runs on the store of the peer, and the answer is read by a server", async () => {
+test("[S44] a statement runs on the store of the peer, and a server can read the answer", async () => {
   const peer = await peerRig((run, reply) => {
     const { statement, args } = run;
     void peer.runner
@@ -83,7 +83,7 @@ test("[S44] a statement runs on the store of the peer, and the answer is read by
   await peer.sync.close();
 });
 
-test("[S44] 16 statements run at a time, and the app is not asked for more", async () => {
+test("[S44] 16 statements run at a time, and the app gets no more", async () => {
   const host = new Host();
   const peer = await peerRig(host.run);
   const connection = await connect(peer);
@@ -101,7 +101,7 @@ test("[S44] 16 statements run at a time, and the app is not asked for more", asy
   await peer.sync.close();
 });
 
-test("[S46] a run that is cancelled is cancelled at the app, once, and its replies go nowhere", async () => {
+test("[S46] a cancelled run is cancelled at the app, once, and its later replies are dropped", async () => {
   const host = new Host();
   const peer = await peerRig(host.run);
   const connection = await connect(peer);
@@ -113,7 +113,7 @@ test("[S46] a run that is cancelled is cancelled at the app, once, and its repli
   expect(host.cancelled).toEqual([1]);
 });
 
-test("[S46] the end of the connection cancels, and a late reply does not reach the next one", async () => {
+test("[S46] the end of the connection cancels runs, and a late reply is not sent on the next one", async () => {
   const host = new Host();
   const peer = await peerRig(host.run);
   const connection = await connect(peer);
@@ -157,7 +157,7 @@ function answersTo(items: readonly Value[], bytesMax: number): AnswerMessage[] {
   return answers;
 }
 
-test("[S1] what is too large for a message goes out as several, in order, the end at the last", () => {
+test("[S1] an answer too large for a message is sent as several, in order, the end with the last", () => {
   const items = Array.from({ length: 100 }, (_, n) => ({ n, text: "x".repeat(n * 10) }));
   const answers = answersTo(items, 2000);
   expect(answers.flatMap((answer) => answer.items)).toEqual(items);
@@ -167,7 +167,7 @@ test("[S1] what is too large for a message goes out as several, in order, the en
   expect(answers.length).toBeLessThan(100);
 });
 
-test("[S1] rows of nothing but empty objects are not more than a server reads", async () => {
+test("[S1] rows of only empty objects are split so that a server can read them", async () => {
   const host = new Host();
   const peer = await peerRig(host.run);
   const connection = await connect(peer);
@@ -179,7 +179,7 @@ test("[S1] rows of nothing but empty objects are not more than a server reads", 
   await peer.sync.close();
 });
 
-test("[S45] one row that is too large for a message is query.too_large, and the app is cancelled", () => {
+test("[S45] a row too large for a message is query.too_large, and the app is cancelled", () => {
   const large = "x".repeat(SYNC_MESSAGE_BYTES_MAX);
   const cancelled: string[] = [];
   const answers: AnswerMessage[] = [];
@@ -205,7 +205,7 @@ test("[S45] one row that is too large for a message is query.too_large, and the 
   expect(cancelled).toEqual(["later", "early"]);
 });
 
-test("[S45] an end is put as a server takes it: ten warnings, whole milliseconds", async () => {
+test("[S45] an end is sent as a server accepts it: ten warnings, whole milliseconds", async () => {
   const warnings: RunWarning[] = Array.from({ length: 12 }, (_, n) => ({ description: `w${n}` }));
   const peer = await peerRig((_, reply) => {
     reply({ items: [], end: { elapsedMs: 2.6, warnings, totalWarnings: 12 } });

@@ -25,7 +25,7 @@ import { testPlatform } from "../support/test-platform.ts";
 
 const HOUR = 3_600_000;
 
-test("[S33] [K60] number, times and digest are durable when they are handed out, and stay", async () => {
+test("[S33] [K60] number, times and digest are durable before they are handed out, and do not change", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   await write(pair, increment("a", 1));
@@ -46,7 +46,7 @@ test("[S33] [K60] number, times and digest are durable when they are handed out,
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S78] times of a clock that was wrong are corrected, in order, before they are sequenced", async () => {
+test("[S78] times of a wrong clock are corrected, in order, before they are sequenced", async () => {
   const pair = await peerPair();
   const right = pair.platform.nowMs;
   pair.platform.nowMs = right + 48 * HOUR;
@@ -65,7 +65,7 @@ test("[S78] times of a clock that was wrong are corrected, in order, before they
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S78] times stay above all that the writer had seen", async () => {
+test("[S78] corrected times stay above all stamps that the writer had seen", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1 }));
@@ -80,7 +80,7 @@ test("[S78] times stay above all that the writer had seen", async () => {
   expect(pair.server.read((snapshot) => snapshot.get("c", "a")?.fields)).toEqual({ n: 2 });
 });
 
-test("[S78] a clock that was set right in between leaves no time in the future", async () => {
+test("[S78] a clock that was corrected in between leaves no time in the future", async () => {
   const pair = await peerPair();
   const right = pair.platform.nowMs;
   pair.platform.nowMs = right + HOUR;
@@ -95,7 +95,7 @@ test("[S78] a clock that was set right in between leaves no time in the future",
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S75] a fork takes a new site and numbers anew what has no outcome", async () => {
+test("[S75] a fork takes a new site and renumbers uploads without an outcome", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   await uploadAll(pair);
@@ -124,7 +124,7 @@ test("[S75] a fork takes a new site and numbers anew what has no outcome", async
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S30] a restored server is offered again what it was told, and counts it once", async () => {
+test("[S30] a restored server is offered earlier uploads again, and counts them once", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await write(pair, insert("a"));
@@ -149,7 +149,7 @@ test("[S30] a restored server is offered again what it was told, and counts it o
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S30] what is not kept any more makes the peer take a new site", async () => {
+test("[S30] if the peer no longer has the missing uploads, it takes a new site", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   await write(pair, increment("a", 1));

@@ -14,7 +14,7 @@ function device(): { wallMs: number; passedMs: number; now(): number; elapsed():
   return clocks;
 }
 
-test("[S33] before a server was heard the wall clock is what there is, and nothing is certain", () => {
+test("[S33] before the first welcome the peer uses the wall clock, and no time is certain", () => {
   const clocks = device();
   const time = new ServerTime(clocks);
   expect([time.offsetMs, time.now(), time.isCertain, time.certainMs]).toEqual([
@@ -32,7 +32,7 @@ test("[S33] before a server was heard the wall clock is what there is, and nothi
   ]);
 });
 
-test("[S33] a clock that was measured is corrected, and certain until it is set or the device has slept", () => {
+test("[S33] a measured clock is corrected, and certain until it is set or the device sleeps", () => {
   const clocks = device();
   const time = new ServerTime(clocks);
   time.measure(-YEAR);
@@ -52,7 +52,7 @@ test("[S33] a clock that was measured is corrected, and certain until it is set 
   ]);
 });
 
-test("[S33] a clock that is off by less than a second is right", () => {
+test("[S33] a clock that is off by less than a second counts as right", () => {
   const clocks = device();
   const time = new ServerTime(clocks, 5000);
   time.measure(-999.5);

@@ -44,7 +44,7 @@ function held(pair: PeerPair): Value[] {
   return pair.peer.store.read((snapshot) => [...snapshot.scanIds("c")]);
 }
 
-test("[S11] a cursor begins with complete, moves with committed, and is the same after a restart", async () => {
+test("[S11] a cursor starts with `complete`, moves with `committed`, and survives a restart", async () => {
   const pair = await peerPair();
   const history = pair.server.identity.historyId;
   const { key, cursor, collection } = pair.peer.subscription(SOME, { n: 1 });
@@ -72,7 +72,7 @@ test("[S11] a cursor begins with complete, moves with committed, and is the same
   expect(pair.peer.subscription(SOME, { n: 1 }).cursor?.txn).toBe(20);
 });
 
-test("[S22] a subscription that is behind stays where it was", async () => {
+test("[S22] the cursor of a subscription that is behind does not move", async () => {
   const pair = await filled("a");
   const { peer, key } = pair;
   await peer.apply({ parts: [], outcomes: [], committed: 50 });
@@ -81,7 +81,7 @@ test("[S22] a subscription that is behind stays where it was", async () => {
   expect(peer.subscription(ALL).cursor?.txn).toBe(50);
 });
 
-test("[S14] what a fill does not list in its range is let go of", async () => {
+test("[S14] documents that a fill does not list in its range are released", async () => {
   const pair = await filled("a", "b", "d", "e");
   const range = { after: "a", through: "d" };
   const entries = [entryOf(pair.server, "c", "b")];
@@ -90,7 +90,7 @@ test("[S14] what a fill does not list in its range is let go of", async () => {
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S13] a compare wants what is not held in its version, and lets go of what is not listed", async () => {
+test("[S13] a compare wants documents whose version is not held, and releases those not listed", async () => {
   const pair = await filled("a", "b", "c", "d");
   await pair.server.transact((transaction) => {
     transaction.apply([{ kind: "delete", collection: "c", id: "c" }, insert("e")]);
@@ -110,7 +110,7 @@ test("[S13] a compare wants what is not held in its version, and lets go of what
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S17] of a deleted document the tombstone stays, so that an insert starts clean", async () => {
+test("[S17] the tombstone of a deleted document stays, so that an insert starts clean", async () => {
   const pair = await filled("a");
   await pair.server.transact((transaction) => {
     transaction.apply([{ kind: "delete", collection: "c", id: "a" }]);
@@ -126,7 +126,7 @@ test("[S17] of a deleted document the tombstone stays, so that an insert starts 
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S17] a tombstone goes with the horizon of the peer, and what is held of it too", async () => {
+test("[S17] a tombstone and its held record are removed at the horizon of the peer", async () => {
   const pair = await filled("a", "b");
   await pair.server.transact((transaction) => {
     transaction.apply([{ kind: "delete", collection: "c", id: "a" }]);
@@ -154,7 +154,7 @@ test("[S21] a subscription that ended keeps its documents and its cursor", async
   expect(pair.peer.subscription(ALL).cursor).toEqual(cursor);
 });
 
-test("[S71] when rights change, what no active subscription covers is let go of, cursors too", async () => {
+test("[S71] when rights change, documents that no active subscription covers are released, with cursors", async () => {
   const pair = await filled("a", "b");
   const { peer, key } = pair;
   const some = peer.subscription(SOME, { n: 0 }).key;
@@ -178,7 +178,7 @@ test("[S71] when rights change, what no active subscription covers is let go of,
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test.runIf(isFullSize)("[S21] a sweep that was cut off is done again", async () => {
+test.runIf(isFullSize)("[S21] an interrupted sweep is done again", async () => {
   const ids = Array.from({ length: 2500 }, (_, i) => i);
   const pair = await filled(...ids);
   await pair.peer.release(pair.key);
@@ -200,7 +200,7 @@ test.runIf(isFullSize)("[S21] a sweep that was cut off is done again", async () 
   void swept;
 });
 
-test("[S38] on a new history versions mean nothing and every subscription starts anew", async () => {
+test("[S38] on a new history versions mean nothing and every subscription starts over", async () => {
   const pair = await filled("a", "b");
   await pair.peer.welcome({ history: "other", app: APP, rights: RIGHTS, offsetMs: 0 });
   expect(pair.peer.subscription(ALL).cursor).toBe(undefined);
@@ -217,7 +217,7 @@ test("[S38] on a new history versions mean nothing and every subscription starts
 });
 
 test.runIf(isFullSize)(
-  "[S21] of ended subscriptions a bounded number is remembered, and none of their documents is lost track of",
+  "[S21] a peer remembers a limited number of ended subscriptions, and loses track of no documents",
   async () => {
     const pair = await filled("a", "b");
     await pair.peer.release(pair.key);
@@ -247,7 +247,7 @@ async function compare(pair: PeerPair, key: string): Promise<readonly Value[]> {
   return pair.peer.compare(key, { t: "versions", filter: FILTER, list, range: {} });
 }
 
-test("[S37] what was evicted makes the subscriptions that covered it compare when they go on", async () => {
+test("[S37] subscriptions that covered an evicted document compare when they continue", async () => {
   const pair = await filled("a", "b");
   const { peer, key } = pair;
   const some = peer.subscription(SOME, { n: 0 }).key;
@@ -268,7 +268,7 @@ test("[S37] what was evicted makes the subscriptions that covered it compare whe
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S37] what is evicted while a stream is under way is not forgotten when that is complete", async () => {
+test("[S37] an eviction while a stream is under way is not forgotten when the stream completes", async () => {
   const pair = await filled("a", "b");
   const { peer, key } = pair;
   for (const mode of ["compare", "fill"] as const) {

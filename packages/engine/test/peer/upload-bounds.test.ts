@@ -35,7 +35,7 @@ async function uploadBytes(pair: PeerPair): Promise<string[]> {
 }
 
 test.runIf(isFullSize)(
-  "[S79] a transaction whose lists and objects no server would read is refused when it is written",
+  "[S79] a transaction with more lists and objects than a server reads is refused when written",
   async () => {
     const pair = await peerPair();
     const before = dump(pair.storage);
@@ -52,7 +52,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "[S79] a transaction that is too large for one upload is refused, and nothing of it is written",
+  "[S79] a transaction too large for one upload is refused, and nothing of it is written",
   async () => {
     const pair = await peerPair();
     await write(pair, insert("before", {}));
@@ -71,7 +71,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("[V7] a document of as many levels as there may be can be written, and uploaded", async () => {
+test("[V7] a document of the maximum number of levels can be written and uploaded", async () => {
   const pair = await peerPair();
   const nested = (levels: number, inner: Value): Value =>
     levels === 0 ? inner : { a: nested(levels - 1, inner) };

@@ -80,7 +80,7 @@ test.each([
   ["a SELECT", anySelect()],
   ["a statement with queries inside", anyNestedQuery()],
 ])(
-  "for %s the engine gives the rows that the slow obvious evaluator gives",
+  "for %s the engine returns the same rows as the naive evaluator",
   async (_, anyText) => {
     let count = 0;
     const statements = fc.array(anyText, { minLength: STATEMENTS, maxLength: STATEMENTS });
@@ -128,7 +128,7 @@ const anyChange = fc.oneof(
   { weight: 1, arbitrary: anyNestedMutation() },
 );
 
-test("a mutation leaves what the slow obvious evaluator leaves", async () => {
+test("a mutation leaves the same documents as the naive evaluator", async () => {
   await fc.assert(
     fc.asyncProperty(anyDatabase(), anyChange, async (database, text) => {
       const difference = await mutationDifference(text, database);

@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { BoundedCache } from "../../src/query/bounded-cache.ts";
 
-test("a value is made once for as long as it is kept, undefined included", () => {
+test("a value is computed once while it is cached, undefined included", () => {
   const cache = new BoundedCache<string, number | undefined>(2);
   let made = 0;
   const make = (): undefined => void made++;
@@ -13,7 +13,7 @@ test("a value is made once for as long as it is kept, undefined included", () =>
   expect(made).toBe(1);
 });
 
-test("when it is full, what was not used for the longest time goes first", () => {
+test("a full cache evicts the least recently used value", () => {
   const cache = new BoundedCache<string, string>(2);
   const made: string[] = [];
   const make = (key: string): string => {

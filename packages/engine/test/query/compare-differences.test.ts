@@ -133,7 +133,7 @@ const EXAMPLES: Readonly<Record<string, readonly [listed: Found, other: Found]>>
   ],
 };
 
-test("each listed difference explains its outcomes, and not other ones of the same construct", () => {
+test("each listed difference explains its outcomes, but not others of the same construct", () => {
   const names = DIFFERENCES.map(({ name }) => name);
   expect(Object.keys(EXAMPLES).toSorted()).toEqual(names.toSorted());
   for (const [name, [listed, other]] of Object.entries(EXAMPLES)) {
@@ -142,13 +142,13 @@ test("each listed difference explains its outcomes, and not other ones of the sa
   }
 });
 
-test("what stands inside of another call is not explained by it", () => {
+test("a difference inside another call is not explained by the call", () => {
   const inner = column("upper(repeat('a', 2.0) || 1)", { v: null }, {});
   expect(findDifference(inner)).toBeUndefined();
   expect(findDifference(column("(n IN a[1])", { v: null }, {}))).toBeUndefined();
 });
 
-test("the word missing beside AND, a NaN duration and rows of ANY in a filter are explained", () => {
+test("the word `missing` next to AND, a NaN duration and rows of ANY in a filter are explained", () => {
   const kept = statement(
     "SELECT _id FROM t WHERE (ANY v IN x SATISFIES v END)",
     rows({ _id: "1" }, { _id: "2" }),

@@ -97,7 +97,7 @@ test("every rule of the generator is used, and every function and aggregate has 
   expect(aggregates).toEqual([]);
 });
 
-test("every node, operator and statement of the grammar is made", () => {
+test("every node, operator and statement of the grammar is generated", () => {
   const seen = new Set<string>();
   for (const statement of new Set(made.flatMap(({ statements }) => statements))) {
     try {
@@ -139,7 +139,7 @@ test("every node, operator and statement of the grammar is made", () => {
   expect(wanted.filter((each) => !seen.has(each))).toEqual([]);
 });
 
-test("a seed makes the same statements again, another seed makes others", () => {
+test("a seed generates the same statements again, another seed generates others", () => {
   const statementsOf = (seed: number): string[] => {
     const again = new Generator(seed);
     return Array.from({ length: 50 }, () => again.next().statements.join(";"));
@@ -148,7 +148,7 @@ test("a seed makes the same statements again, another seed makes others", () => 
   expect(statementsOf(2)).not.toEqual(statementsOf(1));
 });
 
-test("every listed difference stands in docs/query-language.md with its reason", () => {
+test("every listed difference is in docs/query-language.md with its reason", () => {
   const text = readFileSync(new URL("../../../../docs/query-language.md", import.meta.url), "utf8");
   // The page is wrapped: a reason may go over several lines.
   const section = text.slice(text.indexOf("## Differences")).replaceAll(/\s+/g, " ");
@@ -156,7 +156,7 @@ test("every listed difference stands in docs/query-language.md with its reason",
 });
 
 group("a comparison", () => {
-  test("takes rows in any order unless they are ordered, and numbers by their value", () => {
+  test("compares rows in any order unless they are ordered, and numbers by value", () => {
     const rows = { items: [{ a: 1 }, { b: 2n, a: 0.1 + 0.2 }] };
     const others = { items: [{ a: 0.3, b: 2 }, { a: 1 }] };
     expect(describe(rows)).toBe(describe(others));
@@ -165,7 +165,7 @@ group("a comparison", () => {
     expect(describe({ items: [], ids: ["1"] })).not.toBe(describe({ items: [], ids: [] }));
   });
 
-  test("counts agreement beside what is listed", () => {
+  test("counts agreement separately from listed differences", () => {
     const report = new Report();
     const found = { rule: "where", text: "SELECT", oursText: "1", referenceText: "2" };
     for (let i = 0; i < 97; i++) report.agree();
@@ -178,7 +178,7 @@ group("a comparison", () => {
     expect(report.text()).toContain("100 statements: 98.98 % agree");
   });
 
-  test("refuses options that are no whole numbers", () => {
+  test("refuses options that are not whole numbers", () => {
     expect(parseOptions(["--seed", "7"])).toMatchObject({ seed: 7, statements: 20_000 });
     expect(() => parseOptions(["--statements", "many"])).toThrow(
       "expected a whole number after --statements, found many",

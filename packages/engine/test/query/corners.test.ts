@@ -344,7 +344,7 @@ describe("count", () => {
 });
 
 describe("ORDER BY", () => {
-  test("a name that is alias and field is the alias, but for _id", async () => {
+  test("a name that is both an alias and a field means the alias, except _id", async () => {
     const documents = [1, 2, 3].map((i) => ({ _id: `${i}`, i, o: { k: i } }));
     await rows("INSERT INTO ordered DOCUMENTS (:documents)", { documents });
     const order = async (text: string): Promise<unknown[]> =>
@@ -368,7 +368,7 @@ describe("ORDER BY", () => {
   });
 });
 
-describe("keywords are names where nothing else can stand", () => {
+describe("keywords are names where nothing else can occur", () => {
   test.each(["end", "from", "group", "where", "limit", "returning", "like", "and", "in"])(
     "%s",
     async (word) => {
@@ -385,7 +385,7 @@ describe("keywords are names where nothing else can stand", () => {
     },
   );
 
-  test("a missing operand is still a fault", async () => {
+  test("a missing operand is still an error", async () => {
     expect((await failure("SELECT _id FROM t WHERE a = 1 AND OR b = 2")).message).toContain(
       "expected an expression",
     );
@@ -396,14 +396,14 @@ describe("keywords are names where nothing else can stand", () => {
   });
 });
 
-test("two signs of a constant, and two minus signs in any case, are refused", async () => {
+test("two signs of a constant, and two minus signs anywhere, are refused", async () => {
   for (const text of ["- -3", "+ -3", "-(-3)", "-(-(3))"]) {
     const { message } = await failure(`SELECT ${text} AS v FROM one`);
     expect(message, text).toContain("a constant has at most one sign");
   }
 });
 
-test("an ESCAPE that is written in the statement is one character", async () => {
+test("an ESCAPE literal must be one character", async () => {
   for (const text of ["''", "'ab'", "null", "5"]) {
     const { message } = await failure(`SELECT _id FROM none WHERE s LIKE 'a' ESCAPE ${text}`);
     expect(message, text).toContain("expected one character after ESCAPE");

@@ -17,18 +17,18 @@ import { rereadParts } from "../support/planted-parts.ts";
 const SPECS = [...FUNCTIONS.values()].map((spec) => [spec.name, spec] as const);
 
 test.each(oneOf(4, SPECS))(
-  "%s grows as its arguments do, and the budget knows of it",
+  "the work of %s grows with its arguments, and the budget counts it",
   async (_, spec) => {
     expect(await faultsOf(oneOf(3, hostileCalls(spec)))).toEqual([]);
   },
   COUNTING_MS_MAX,
 );
 
-describe("planted", () => {
+describe("planted faults", () => {
   const planted = (apply: FunctionSpec["apply"]): HostileCall[] =>
     hostileCalls({ name: "planted", arity: [1, 1], nulls: "pass", apply });
 
-  test("a function that is as it should be passes", async () => {
+  test("a correct function passes", async () => {
     const calls = planted(([text]) => (typeof text === "string" ? readDigits(text) : null));
     expect(await growthFaults(calls)).toEqual([]);
   });
@@ -44,14 +44,14 @@ describe("planted", () => {
     );
   });
 
-  test("a loop that the budget does not hear of is found", async () => {
+  test("a loop that the budget does not count is found", async () => {
     const calls = planted(([datum]) => (datum instanceof Uint8Array ? null : rereadParts(datum)));
     expect((await faultsOf(calls, calls)).join()).toMatch(
       /planted\(fields\).*budget to know of the work/,
     );
   });
 
-  test("memory that the budget does not hear of is found", async () => {
+  test("memory that the budget does not count is found", async () => {
     const calls = planted(([datum]) => (isDatumArray(datum) ? [...datum, ...datum] : null));
     expect((await faultsOf(calls)).join()).toMatch(
       /planted\(numbers\).*budget to know of the memory/,

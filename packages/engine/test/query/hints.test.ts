@@ -31,7 +31,7 @@ test.each([
   ["SELECT uper(a) FROM c", "column 8, near `uper(a) FROM c`; did you mean upper?"],
   ["SELECT * FROM system:indices", "near `system:indices`; did you mean indexes?"],
   ["SHOW dql_strict_mod", "near `SHOW dql_strict_mod`; did you mean dql_strict_mode?"],
-])("the place stands before the hint: %s", async (statement, end) => {
+])("the message has the place before the hint: %s", async (statement, end) => {
   const { failure } = await openStatements();
   const { message } = await failure(statement);
   expect(message.endsWith(end), message).toBe(true);
@@ -83,7 +83,7 @@ test.each([
   ["SELECT * FROM c LIMIT :a, :b", "; write LIMIT count OFFSET start"],
   ["SELECT title, COUNT(*) FROM c", "near `title, COUNT(*) FROM c`; add GROUP BY title"],
   ["SELECT a.b, c, sum(d) AS s FROM c", "; add GROUP BY a.b, c"],
-])("a habit of another language gets a hint: %s", async (statement, end) => {
+])("syntax of another language gets a hint: %s", async (statement, end) => {
   const { failure } = await openStatements();
   const { message } = await failure(statement);
   expect(message.endsWith(end), message).toBe(true);
@@ -96,13 +96,13 @@ test.each([
   ["UPDATE c SET n 1"],
   ["SELECT title, COUNT(*) FROM c GROUP BY color"],
   ["DELETE FROM c RETURNING title, COUNT(*)"],
-])("a mistake of another kind has no such hint: %s", async (statement) => {
+])("a different mistake does not get that hint: %s", async (statement) => {
   const { failure } = await openStatements();
   const { message } = await failure(statement);
   expect(message).not.toMatch(/; (write|add) /);
 });
 
-test("a word with a hint is a name wherever it can be one", async () => {
+test("a word with a hint is a name where a name is allowed", async () => {
   const { execute } = await openStatements();
   await execute(
     "INSERT INTO upsert DOCUMENTS ({'_id': 1, 'begin': 1, 'table': 2, 'increment': 3})",
@@ -121,7 +121,7 @@ test.each([
   ["SELECT *, a FROM cars", "near `, a FROM cars`"],
   ["WHERE color == 'blue'", "near `color == 'blue'`"],
   ["DELETE FROM cars", "near `FROM cars`"],
-])("a statement in the place of a filter gets a hint: %s", async (query, near) => {
+])("a statement instead of a filter gets a hint: %s", async (query, near) => {
   const { runner } = await openStatements();
   const end = `${near}; ${FILTER}`;
   await expect(runner.find({ collection: "cars", query })).rejects.toThrow(end);
@@ -131,7 +131,7 @@ test.each([
 });
 
 test.each(["select * 2 == 4", "delete == 1", "update"])(
-  "%s is a filter about a field",
+  "%s is a filter on a field",
   async (query) => {
     const { runner } = await openStatements();
     const { documents } = await runner.find({ collection: "cars", query });
@@ -139,13 +139,13 @@ test.each(["select * 2 == 4", "delete == 1", "update"])(
   },
 );
 
-test("a mistake in a filter about a field that is named as a statement has no such hint", async () => {
+test("a mistake in a filter on a field named like a statement does not get that hint", async () => {
   const { runner } = await openStatements();
   const found = runner.find({ collection: "cars", query: "update == 1 2" });
   await expect(found).rejects.not.toThrow(FILTER);
 });
 
-test("a minus where something can be subtracted, or after a blank, is no name", async () => {
+test("a minus after an operand or a blank is not part of a name", async () => {
   const { failure } = await openStatements();
   expect((await failure("SELECT * FROM my - cars")).message).not.toContain("backticks");
 });
@@ -164,13 +164,13 @@ test.each([
   ["SELECT * FROM c GROUP BY a", "found GROUP BY at line 1, column 17"],
   ["SELECT * FROM c JOIN d ON c._id = d._id", "found a join at line 1, column 17"],
   ["SELECT * FROM c UNION SELECT * FROM d", "found UNION at line 1, column 17"],
-])("a subscription says which clause is too much: %s", (text, found) => {
+])("a subscription error names the clause that is not allowed: %s", (text, found) => {
   const prepare = (): unknown => located(text, () => prepareCondition(text));
   expect(prepare).toThrow(`expected SELECT * FROM a collection, with WHERE or without, ${found}`);
   expect(prepare).toThrow(new RegExp(`; ${CHOICE}$`));
 });
 
-test("now() in a query that is followed: its value is an argument", () => {
+test("now() in a subscription gets a hint to pass its value as an argument", () => {
   const text = "SELECT * FROM c WHERE due < now()";
   expect(() => located(text, () => prepareLive(text, () => 0))).toThrow(
     /at line 1, column 29, .*; give the value of now\(\) as an argument, and register the query again when it changes$/,

@@ -124,7 +124,7 @@ describe("time", () => {
       `SELECT ${sharing(60, "length(CAST(v60 AS STRING)) > 0")} AS x FROM system:dual`,
       {},
     ],
-  ])("%s ends with the deadline", async (_, statement, args) => {
+  ])("%s ends at the deadline", async (_, statement, args) => {
     const { failure, rows } = await openBusy();
     expect((await failure(statement, args)).code).toMatch(/^query\.(timeout|too_large)$/);
     expect(await rows("SELECT 1 AS one FROM system:dual")).toEqual([{ one: 1 }]);
@@ -135,27 +135,24 @@ describe("time", () => {
     ["a large delete", "DELETE FROM c", 8],
     // Its first piece: the others are no part of the statement.
     ["a new index", "CREATE INDEX i ON c (n, k)", 1],
-  ])(
-    "%s is ended also while it is applied, and nothing of it stays",
-    async (_, statement, timeMs) => {
-      const { store, failure } = await openBusy(timeMs);
-      await store.transact((transaction) => transaction.apply(inserts(3000)));
-      expect((await failure(statement)).code).toBe("query.timeout");
-      expect(store.read((view) => [view.count("c"), view.indexes("c").length])).toEqual([3000, 0]);
-      expect(store.read((view) => view.collections())).toEqual(["c"]);
-    },
-  );
+  ])("%s also ends while it is applied, and none of it stays", async (_, statement, timeMs) => {
+    const { store, failure } = await openBusy(timeMs);
+    await store.transact((transaction) => transaction.apply(inserts(3000)));
+    expect((await failure(statement)).code).toBe("query.timeout");
+    expect(store.read((view) => [view.count("c"), view.indexes("c").length])).toEqual([3000, 0]);
+    expect(store.read((view) => view.collections())).toEqual(["c"]);
+  });
 });
 
 describe("work that grows with the product of two lengths", () => {
-  test("removing many elements from many", async () => {
+  test("array_remove of many elements from many", async () => {
     const { rows } = await openBusy(200, 0.1);
     const unwanted = Array.from({ length: 5000 }, (_, i) => i + 1).join(", ");
     const statement = `SELECT array_length(array_remove(:zeros, ${unwanted})) AS n FROM system:dual`;
     expect(await rows(statement, { zeros: ZEROS })).toEqual([{ n: 100_000 }]);
   });
 
-  test("searching a long text for a long text", async () => {
+  test("search for a long text in a long text", async () => {
     const { rows } = await openBusy(200, 0.1);
     const part = `${"a".repeat(100_000)}b${"a".repeat(100_000)}`;
     const statement =
@@ -163,7 +160,7 @@ describe("work that grows with the product of two lengths", () => {
     expect(await rows(statement, { text: LONG, part })).toEqual([{ c: false, p: -1, s: 1 }]);
   });
 
-  test.runIf(isFullSize)("looking up many ids in a system collection", async () => {
+  test.runIf(isFullSize)("lookup of many ids in a system collection", async () => {
     const { rows } = await openStatements();
     for (let i = 0; i < 300; i++) await rows("SELECT 1 FROM system:dual");
     const ids = Array.from({ length: 100_000 }, (_, i) => i);
@@ -183,14 +180,17 @@ describe("size", () => {
     expect((await failure(statement)).code).toBe("query.too_large");
   });
 
-  test.runIf(isFullSize)("conditions in parentheses add up without a deep stack", async () => {
-    const { rows } = await openStatements();
-    const chain = `(${Array.from({ length: 9000 }, () => "a").join(" AND ")})`;
-    const statement = `SELECT 1 AS x FROM c WHERE 1 = 1 AND ${Array.from({ length: 3 }, () => chain).join(" AND ")}`;
-    expect(await rows(statement)).toEqual([]);
-  });
+  test.runIf(isFullSize)(
+    "the sizes of conditions in parentheses add up without deep recursion",
+    async () => {
+      const { rows } = await openStatements();
+      const chain = `(${Array.from({ length: 9000 }, () => "a").join(" AND ")})`;
+      const statement = `SELECT 1 AS x FROM c WHERE 1 = 1 AND ${Array.from({ length: 3 }, () => chain).join(" AND ")}`;
+      expect(await rows(statement)).toEqual([]);
+    },
+  );
 
-  test("a column that ORDER BY names is computed once for each row, however often it is named", async () => {
+  test("a column in ORDER BY is computed once for each row, however often it is named", async () => {
     const { execute, rows } = await openStatements();
     await execute("INSERT INTO c DOCUMENTS ({'_id': 1, 'n': 0}), ({'_id': 2, 'n': 5})");
     const statement = "SELECT 10 / n AS z FROM c ORDER BY z, z DESC, z + 1, -z";
@@ -223,7 +223,7 @@ describe("memory", () => {
       "many aggregates in many groups",
       `SELECT n, [${Array.from({ length: 50 }, (_, i) => `max(n + ${i})`).join(", ")}] AS m FROM c GROUP BY n`,
     ],
-  ])("%s counts", async (_, statement) => {
+  ])("%s is counted", async (_, statement) => {
     const { execute, failure } = await openStatements({ bytes: 2_000_000 });
     await execute("INSERT INTO c DOCUMENTS (:documents)", { documents: numbered(1000) });
     expect((await failure(statement)).code).toBe("query.too_large");

@@ -25,7 +25,7 @@ const FOUND_SHARE_MIN = 0.19;
 /** So many must be answered in each way. */
 const WAY_MIN = isWhole ? 40 : 0;
 
-test("thousands of answers with indexes are those without, and those of the slow obvious evaluator", async () => {
+test("thousands of answers with indexes equal those without, and those of the naive evaluator", async () => {
   const tally = await runScripts({ seed: BASE_SEED, scripts: SCRIPTS, asked: ASKED_PER_SCRIPT });
   const asked = isWhole ? SCRIPTS * ASKED_PER_SCRIPT : 0;
   expect(ASKED_KINDS.filter((kind) => tally.of(kind) < EACH_MIN)).toEqual([]);

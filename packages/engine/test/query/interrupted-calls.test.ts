@@ -35,7 +35,7 @@ const CALLS: readonly (readonly [string, (meter: CostMeter) => unknown])[] = [
   ["the order of objects", () => compareData(FIELDS, { ...FIELDS })],
 ];
 
-test.each(CALLS)("%s counts while it goes", (_, work) => {
+test.each(CALLS)("%s counts its steps as it runs", (_, work) => {
   let all = 0;
   let looks = 0;
   const meter: CostMeter = {

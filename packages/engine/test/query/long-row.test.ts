@@ -73,7 +73,7 @@ const EVERYWHERE: readonly (readonly [string, string])[] = [
 const DOCUMENTS: Value[] = countTo(5).map((n) => ({ _id: n, n, k: n, a: LONG.a }));
 
 describe("the evaluation of one row", () => {
-  test.each(EVERYWHERE)("[P9] ends when its time is over in %s", async (_, statement) => {
+  test.each(EVERYWHERE)("[P9] ends at its time limit in %s", async (_, statement) => {
     const { execute, failure, rows } = await bench();
     await execute("INSERT INTO c DOCUMENTS (:documents)", { documents: DOCUMENTS });
     const { code, message } = await failure(statement, LONG);
@@ -84,14 +84,14 @@ describe("the evaluation of one row", () => {
     expect(await rows("SELECT count(*) AS n FROM c")).toEqual([{ n: 5 }]);
   });
 
-  test("ends also for who has no permission at all", async () => {
+  test("also ends for a caller without any permission", async () => {
     const { runner } = await bench();
     const { failure } = callerOf(runner, authorityOf({}));
     const statement = `SELECT ${loop()} AS x FROM system:dual`;
     expect((await failure(statement, LONG)).code).toBe("query.timeout");
   });
 
-  test("goes on when it takes less, be there many of them", async () => {
+  test("finishes if it takes less, also for many rows", async () => {
     const { execute, rows } = await bench();
     const documents = countTo(40).map((n) => ({ _id: n, n }));
     await execute("INSERT INTO c DOCUMENTS (:documents)", { documents });
@@ -102,7 +102,7 @@ describe("the evaluation of one row", () => {
   });
 });
 
-describe("an honest row is not ended, however slow the machine is", () => {
+describe("a legitimate row is not ended, however slow the machine is", () => {
   const texts = countTo(10_000).map((n) => `k${((n as number) * 7919) % 10_007}`);
   const text = "the quick brown fox jumps over 12 lazy dogs. ".repeat(22_000);
 
@@ -132,14 +132,14 @@ describe("an honest row is not ended, however slow the machine is", () => {
   });
 });
 
-describe("[P9] the judgement on one document", () => {
+describe("[P9] the permission check of one document", () => {
   async function judged(): Promise<Bench & { readonly authority: Authority }> {
     const opened = await bench();
     await opened.execute("INSERT INTO c DOCUMENTS (:documents)", { documents: DOCUMENTS });
     return { ...opened, authority: authorityOf({ c: [loop("a")] }, true) };
   }
 
-  test("ends a statement after a tenth of a second", async () => {
+  test("ends a statement after 100 ms", async () => {
     const { runner, authority } = await judged();
     const { failure } = callerOf(runner, authority);
     for (const statement of ["SELECT * FROM c", "SELECT * FROM c WHERE _id = 1", "DELETE FROM c"]) {
@@ -147,7 +147,7 @@ describe("[P9] the judgement on one document", () => {
     }
   });
 
-  test("that takes too long hides the document from findById, as if it were not there", async () => {
+  test("that takes too long hides the document from findById, as if it did not exist", async () => {
     const { runner, authority } = await judged();
     for (const id of [1, "nosuch"]) {
       const { document } = runner.findById({ collection: "c", id, authority });
@@ -174,7 +174,7 @@ describe("many rows", () => {
     ["are paired", "SELECT count(*) AS x FROM c l JOIN c r ON r.n < 0 AND l.n > r.n", [{ x: 0 }]],
     ["are looked up", "SELECT count(*) AS x FROM c l JOIN c r ON r._id = l.n", [{ x: MANY }]],
     ["are chosen by ids", "SELECT count(*) AS x FROM c WHERE _id IN :ids", [{ x: MANY }]],
-  ])("%s however long it takes", async (_, statement, expected) => {
+  ])("%s, however long it takes", async (_, statement, expected) => {
     const { rows } = await many();
     const ids = countTo(2 * MANY);
     expect(await rows(statement, statement.includes(":ids") ? { ids } : {})).toEqual(expected);
@@ -185,7 +185,7 @@ describe("many rows", () => {
     "UPDATE c SET n = n + 1 RETURNING n",
     "DELETE FROM c RETURNING n",
     "EVICT FROM c",
-  ])("are written however long it takes: %s", async (statement) => {
+  ])("are written, however long it takes: %s", async (statement) => {
     const { execute, runner } = await many();
     expect((await execute(statement)).mutatedDocumentIds).toHaveLength(MANY);
     const commands = numbered(MANY).map((value) => ({
@@ -198,7 +198,7 @@ describe("many rows", () => {
   });
 });
 
-describe("others have their turn", () => {
+describe("other requests run", () => {
   const ROWS = 20;
 
   /** As many finished requests as rows. */
@@ -224,7 +224,7 @@ describe("others have their turn", () => {
     expect(await pausesOf(() => execute(statement, SHORT))).toBeGreaterThanOrEqual(ROWS - 1);
   });
 
-  test("[P9] between any two documents that take long to judge", async () => {
+  test("[P9] between any two documents whose permission check takes long", async () => {
     const { execute, runner, pausesOf } = await bench();
     const documents = countTo(ROWS).map((n) => ({ _id: n, a: SHORT.a }));
     await execute("INSERT INTO c DOCUMENTS (:documents)", { documents });
@@ -234,7 +234,7 @@ describe("others have their turn", () => {
     expect(await pausesOf(() => rows(byId))).toBeGreaterThanOrEqual(ROWS - 1);
   });
 
-  test("while many ids are looked up that no document has", async () => {
+  test("during a lookup of many ids that no document has", async () => {
     const { execute, pausesOf } = await bench();
     const ids = countTo(1000);
     const statement = "SELECT * FROM c WHERE _id IN :ids";

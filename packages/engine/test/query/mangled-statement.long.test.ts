@@ -69,7 +69,7 @@ async function outcomeOf(runner: StatementRunner, statement: string): Promise<st
   }
 }
 
-test("every mangled statement gives rows or a refusal, and none outlives its deadline", async () => {
+test("every mangled statement returns rows or an error, and none exceeds its deadline", async () => {
   const outcomes = new Map<string, number>();
   let runner = await newRunner(BASE_SEED);
   for (let i = 0; i < STATEMENTS; i++) {

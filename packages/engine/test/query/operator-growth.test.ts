@@ -296,7 +296,7 @@ test.each(
     Object.entries(KINDS).filter(([, make]) => make().length > 0),
   ),
 )(
-  "%s grows as its operands do, and the budget knows of it",
+  "the work of %s grows with its operands, and the budget counts it",
   async (_, make) => {
     expect(await faultsOf(oneOf(3, make()))).toEqual([]);
   },
@@ -310,7 +310,7 @@ describe("aggregates", () => {
       AGGREGATE_NAMES.flatMap((name) => [[name, false] as const, [name, true] as const]),
     ),
   )(
-    "%s grows as its rows do, DISTINCT %s",
+    "the work of %s grows with its rows, DISTINCT %s",
     async (name, isDistinct) => {
       const calls = ["numbers", "texts", "equals", "objects", "longTexts"].map((kind) => ({
         name: kind,

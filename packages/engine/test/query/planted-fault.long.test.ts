@@ -44,7 +44,7 @@ vi.mock("../../src/query/run/index-walk.ts", async (importOriginal) => {
 
 const options = { seed: BASE_SEED, scripts: SCRIPTS_PER_FAULT, asked: ASKED_PER_SCRIPT };
 
-test.each(PLANTED_FAULTS)("a fault is found: $name", async ({ plant }) => {
+test.each(PLANTED_FAULTS)("a planted fault is found: $name", async ({ plant }) => {
   const mend = plant();
   try {
     expect(await findDifference(options)).not.toBeUndefined();

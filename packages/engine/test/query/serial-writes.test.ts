@@ -210,7 +210,7 @@ function documentsOf({ store }: OpenStore): unknown {
   return store.read((snapshot) => ["c", "d"].map((name) => [...snapshot.scan(name)]));
 }
 
-test("[K34] [K35] whatever is under way, answers, documents and log are those of serial execution", async () => {
+test("[K34] [K35] for any concurrent work, answers, documents and log equal serial execution", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 40 }), async (actions) => {
       const sliced = await openBench(11);
@@ -232,7 +232,7 @@ test("[K34] [K35] whatever is under way, answers, documents and log are those of
   );
 });
 
-test("[K35] the clock of the test makes every long choice an early one", async () => {
+test("[K35] the clock of the test makes every long selection run outside the queue", async () => {
   const { runner, store } = await openBench(11);
   let early = 0;
   const mend = replace(

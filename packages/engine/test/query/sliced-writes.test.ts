@@ -68,7 +68,7 @@ describe("[K34] statements", () => {
     inSlices(COUNT);
   });
 
-  test("with a join in a query for each row, which may do some work at once", async () => {
+  test("with a join in a subquery for each row, which may do some work at once", async () => {
     const count = sized(100, 300);
     await fill("e", count);
     open.work.takeLongest();
@@ -79,7 +79,7 @@ describe("[K34] statements", () => {
     inSlices(18 * count, PIECE_MAX + WORK_AT_ONCE);
   });
 
-  test("of a caller with few permissions", async () => {
+  test("of a caller with limited permissions", async () => {
     const authority = authorityOf({ c: ["n >= 0"] }, { c: ["n >= 0"] });
     const statement = "UPDATE c SET x = 1 WHERE n >= 0";
     const { mutatedDocumentIds } = await runner.execute({ statement, authority });
@@ -87,7 +87,7 @@ describe("[K34] statements", () => {
     inSlices(3 * COUNT);
   });
 
-  test("several that take effect together", async () => {
+  test("several that commit together", async () => {
     const transaction = runner.open();
     transaction.execute({ statement: "UPDATE c SET x = n" });
     open.work.takeLongest();
@@ -134,7 +134,7 @@ describe("[K34] uploads", () => {
     inSlices(COUNT);
   });
 
-  test("of many operations that are judged", async () => {
+  test("of many operations with permission checks", async () => {
     const authority = authorityOf({ u: ["n >= 0"] }, { u: ["n >= 0"] });
     const checker = uploadChecker({ ...open, appId: "app", authority: () => authority });
     const upload = new SiteUploads(open.platform).ofSteps(inserts, inserts);

@@ -26,7 +26,7 @@ describe("results", () => {
     expect(read.transactionId).toBe(written.transactionId);
   });
 
-  test("a short read starts and ends at once, a write and a long read are waited for", async () => {
+  test("a short read returns at once; a write and a long read return a promise", async () => {
     let ms = 0;
     // Every look at the clock takes longer than a slice.
     const { runner, execute } = await openStatements({}, { elapsed: () => (ms += 100) });
@@ -43,7 +43,7 @@ describe("results", () => {
     expect(runner.requests.totals).toMatchObject({ active: 0, completed: 4, failed: 1 });
   });
 
-  test("a long text is prepared in pieces, each after a pause; others have their turn", async () => {
+  test("a long text is prepared in pieces, each after a pause, so that other requests run", async () => {
     let ms = 0;
     let pauses = 0;
     const pause = (): Promise<void> => {
@@ -72,7 +72,7 @@ describe("results", () => {
     expect(pauses).toBeGreaterThan(2000);
   });
 
-  test("what a long text is made into counts as memory of the statement", async () => {
+  test("the prepared form of a long text counts as memory of the statement", async () => {
     const { failure, execute } = await openStatements({ bytes: 1024 * 1024 });
     const list = (count: number): string => Array.from({ length: count }, () => "1").join();
     await execute(`SELECT 1 AS a FROM system:dual WHERE 0 IN (${list(5000)})`);
@@ -80,7 +80,7 @@ describe("results", () => {
     expect(code).toBe("query.too_large");
   });
 
-  test("a mutation that finds nothing succeeds and takes no transaction", async () => {
+  test("a mutation that finds nothing succeeds and has no transaction", async () => {
     const { execute } = await openStatements();
     const { transactionId } = await execute("INSERT INTO c DOCUMENTS ({'_id': 'a'})");
     const result = await execute("UPDATE c SET x = 1 WHERE _id = 'nobody'");
@@ -100,12 +100,12 @@ describe("results", () => {
     ["TOMBSTONE FROM c", "mutation"],
     ["CREATE INDEX i ON c (a)", "mutation"],
     ["ALTER SYSTEM RESET ALL", "mutation"],
-  ])("%s is of the type %s", async (statement, queryType) => {
+  ])("%s has the type %s", async (statement, queryType) => {
     const { execute } = await openStatements();
     expect((await execute(statement)).queryType).toBe(queryType);
   });
 
-  test("an evaluation that fails leaves the column out and warns, with document and place", async () => {
+  test("an evaluation that fails omits the column and warns, with document and place", async () => {
     const { execute } = await openStatements();
     await execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'x': 0}), ({'_id': 'b', 'x': 2})");
     const { items, warnings } = await execute("SELECT _id, 6 / x AS r FROM c ORDER BY _id");
@@ -123,7 +123,7 @@ describe("results", () => {
     expect(totalWarningsCount).toBe(25);
   });
 
-  test("a row that a failing condition rejects is warned of too", async () => {
+  test("a row that a failing condition rejects has a warning too", async () => {
     const { execute } = await openStatements();
     await execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'x': 0})");
     const result = await execute("SELECT _id FROM c WHERE 1 / x = 1");
@@ -131,7 +131,7 @@ describe("results", () => {
     expect(result.totalWarningsCount).toBe(1);
   });
 
-  test("fields with the names of every object's own are fields like others", async () => {
+  test("fields named like properties of Object.prototype are ordinary fields", async () => {
     const { execute, rows } = await openStatements();
     const document = JSON.parse('{"_id": "a", "__proto__": 1, "constructor": 2, "toString": 3}');
     await execute(INSERT, { documents: [document] });
@@ -153,7 +153,7 @@ describe("results", () => {
 });
 
 describe("errors", () => {
-  test("a fault has code, line, column, the text near it and what was expected", async () => {
+  test("an error has code, line, column, the text near it and what was expected", async () => {
     const { failure } = await openStatements();
     const error = await failure("SELECT _id\nFORM c");
     expect(error.code).toBe("query.syntax");
@@ -178,7 +178,7 @@ describe("errors", () => {
     expect(long.message.length).toBeLessThan(200);
   });
 
-  test("an ambiguous field is told with the aliases that it may belong to", async () => {
+  test("an ambiguous field error names the aliases that it may belong to", async () => {
     const { failure } = await openStatements();
     const error = await failure("SELECT x FROM c a JOIN c b ON a._id = b._id");
     expect(error.code).toBe("query.semantic");
@@ -192,7 +192,7 @@ describe("errors", () => {
     expect(await rows("SELECT y FROM c")).toEqual([{}, {}]);
   });
 
-  test("a parameter without a value is a semantic error, in SET an error of evaluation", async () => {
+  test("a parameter without a value is a semantic error; in SET it is an evaluation error", async () => {
     const { execute, failure } = await openStatements();
     await execute("INSERT INTO c DOCUMENTS ({'_id': 'a'})");
     expect((await failure("SELECT :x FROM c")).code).toBe("query.semantic");
@@ -213,7 +213,7 @@ describe("errors", () => {
     expect(error.message).toContain(place);
   });
 
-  test("SYNC CONTEXT can be read but runs only on peers", async () => {
+  test("SYNC CONTEXT can be parsed but runs only on peers", async () => {
     const { failure } = await openStatements();
     const error = await failure("SYNC CONTEXT (PEERS WHERE os = 'iOS') SELECT * FROM c");
     expect(error.code).toBe("query.semantic");
@@ -221,7 +221,7 @@ describe("errors", () => {
   });
 });
 
-describe("bounds", () => {
+describe("limits", () => {
   /** A clock that moves on by a millisecond each time it is looked at. */
   function countingClock(): () => number {
     let now = 0;
@@ -262,7 +262,7 @@ describe("bounds", () => {
     expect((await execute("SELECT count(*) AS n FROM system:dual")).items).toEqual([{ n: 1 }]);
   });
 
-  test("the shortest deadline counts: of the runner, of the setting, of the request", async () => {
+  test("the shortest deadline applies: of the runner, of the setting, of the request", async () => {
     const { execute, runner } = await openStatements({}, { elapsed: countingClock() });
     await execute(INSERT, { documents: numbered(2000) });
     const statement = "SELECT n FROM c ORDER BY n";
@@ -292,7 +292,7 @@ describe("bounds", () => {
     expect((await failure(statement)).code).toBe("query.too_large");
   });
 
-  test("what is garbage after each row does not add up", async () => {
+  test("temporary memory of each row does not add up", async () => {
     const count = sized(50, 500);
     const { execute, rows } = await openStatements({ bytes: 2_000_000 });
     await execute(INSERT, { documents: numbered(count) });
@@ -301,7 +301,7 @@ describe("bounds", () => {
     expect(await rows(statement)).toEqual([{ n: count }]);
   });
 
-  test("a running read can be cancelled by its id, and lets others have their turn", async () => {
+  test("a running read can be cancelled by its id, and lets other requests run", async () => {
     const { execute, runner, rows } = await openStatements({}, { elapsed: countingClock() });
     await execute(INSERT, { documents: numbered(sized(6_000, 20_000)) });
     const running = failureOf(runner, { statement: "SELECT count(*) FROM c WHERE n != k + 1" });
@@ -321,7 +321,7 @@ describe("bounds", () => {
     expect(await rows(`/*+ {"#max_joins": 12} */ ${statement}`)).toEqual([{ one: 1 }]);
   });
 
-  test("a directive that is no JSON object is refused", async () => {
+  test("a directive that is not a JSON object is refused", async () => {
     const { failure } = await openStatements();
     expect((await failure("/*+ nonsense */ SELECT 1 FROM system:dual")).code).toBe(
       "query.semantic",
@@ -330,7 +330,7 @@ describe("bounds", () => {
 });
 
 describe("preparation", () => {
-  test("a statement is prepared once for a text, whatever its arguments", async () => {
+  test("a statement is prepared once for each text, whatever its arguments", async () => {
     const { execute, runner } = await openStatements();
     await execute("SELECT :x AS x FROM system:dual", { x: 1 });
     const prepared = runner.prepare("SELECT :x AS x FROM system:dual");
@@ -338,7 +338,7 @@ describe("preparation", () => {
     expect(runner.prepare("SELECT :x AS x FROM system:dual")).toBe(prepared);
   });
 
-  test("a prepared statement follows the settings of the moment", async () => {
+  test("a prepared statement uses the current settings", async () => {
     const { execute, rows } = await openStatements();
     await execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'o': {'x': 1}})");
     expect(await rows("SELECT * FROM c")).toEqual([{ _id: "a", o: { x: 1 } }]);
@@ -346,14 +346,14 @@ describe("preparation", () => {
     expect(await rows("SELECT * FROM c")).toEqual([{ _id: "a" }]);
   });
 
-  test("strict mode of a request goes before the setting", async () => {
+  test("strict mode of a request overrides the setting", async () => {
     const { execute, runner } = await openStatements();
     await execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'o': {'x': 1}})");
     const result = await runner.execute({ statement: "SELECT * FROM c", isStrict: true });
     expect(result.items).toEqual([{ _id: "a" }]);
   });
 
-  test("what ran is in the history, with its outcome; the history can be deleted", async () => {
+  test("finished statements are in the history, with their outcome; the history can be deleted", async () => {
     const { execute, failure, rows } = await openStatements();
     await failure("SELECT nope() FROM c");
     await execute("SELECT 1 FROM system:dual");

@@ -30,7 +30,7 @@ function codeOf(work: () => unknown): string {
   return "none";
 }
 
-test("a statement sees what those before it wrote, and nobody else does before the commit", async () => {
+test("a statement sees earlier writes of its transaction, which no one else sees before the commit", async () => {
   const { runner, rows } = await openCounter();
   const open = runner.open();
   run(open, "UPDATE c SET n = 2 WHERE _id = 'a'");
@@ -41,7 +41,7 @@ test("a statement sees what those before it wrote, and nobody else does before t
   expect(await rows("SELECT n FROM c ORDER BY _id")).toEqual([{ n: 2 }, { n: 5 }]);
 });
 
-test("all of it is one transaction of the store", async () => {
+test("all statements are one transaction of the store", async () => {
   const { runner, store } = await openCounter();
   const before = store.txnId;
   const open = runner.open();
@@ -51,7 +51,7 @@ test("all of it is one transaction of the store", async () => {
   expect(store.txnId).toBe(before + 1);
 });
 
-test("without a commit nothing has happened", async () => {
+test("without a commit nothing is written", async () => {
   const { runner, rows, store } = await openCounter();
   const before = store.txnId;
   const open = runner.open();
@@ -63,7 +63,7 @@ test("without a commit nothing has happened", async () => {
   await expect(open.commit()).rejects.toThrow("has ended");
 });
 
-test("what it was decided by has changed: nothing is written", async () => {
+test("if a document that was read has changed, nothing is written", async () => {
   const { runner, rows, execute } = await openCounter();
   const open = runner.open();
   expect(run(open, "SELECT n FROM c WHERE _id = 'a'")).toEqual([{ n: 1 }]);
@@ -73,7 +73,7 @@ test("what it was decided by has changed: nothing is written", async () => {
   expect(await rows("SELECT n FROM c")).toEqual([{ n: 10 }]);
 });
 
-test("a document that would have been found as well is a change too", async () => {
+test("a new document that a query would have found is a conflict too", async () => {
   const { runner, execute, rows } = await openCounter();
   const open = runner.open();
   expect(run(open, "SELECT count(*) AS n FROM c")).toEqual([{ n: 1 }]);
@@ -83,7 +83,7 @@ test("a document that would have been found as well is a change too", async () =
   expect(await rows("SELECT * FROM totals")).toEqual([]);
 });
 
-test("changes of what it did not look at are no matter", async () => {
+test("changes to documents that were not read are no conflict", async () => {
   const { runner, rows, execute } = await openCounter();
   const open = runner.open();
   run(open, "UPDATE c SET n = 2 WHERE _id = 'a'");
@@ -93,7 +93,7 @@ test("changes of what it did not look at are no matter", async () => {
   expect(await rows("SELECT n, m FROM c")).toEqual([{ n: 2, m: 7 }]);
 });
 
-test("what only reads sees one state and never fails to commit", async () => {
+test("a read-only transaction sees one state and never fails to commit", async () => {
   const { runner, execute, store } = await openCounter();
   const open = runner.open();
   const first = run(open, "SELECT n FROM c");
@@ -103,7 +103,7 @@ test("what only reads sees one state and never fails to commit", async () => {
   expect(await open.commit()).toBe(seen);
 });
 
-test("ids that are drawn are the same in the store as they were told", async () => {
+test("generated ids are the same in the store as in the answer", async () => {
   const { runner, rows } = await openCounter();
   const open = runner.open();
   const { mutatedDocumentIds } = open.execute({ statement: "INSERT INTO c DOCUMENTS ({'n': 2})" });
@@ -113,7 +113,7 @@ test("ids that are drawn are the same in the store as they were told", async () 
   expect(drawn).toEqual({ _id: mutatedDocumentIds[0] });
 });
 
-test("a statement that failed without an effect leaves the others as they are", async () => {
+test("a statement that failed without an effect does not affect the others", async () => {
   const { runner, rows } = await openCounter();
   const open = runner.open();
   run(open, "UPDATE c SET n = 2 WHERE _id = 'a'");
@@ -123,7 +123,7 @@ test("a statement that failed without an effect leaves the others as they are", 
   expect(await rows("SELECT n FROM c")).toEqual([{ n: 2 }]);
 });
 
-test("a failure that would be none any more is a change", async () => {
+test("a failed statement that would now succeed is a conflict", async () => {
   const { runner, execute, rows } = await openCounter();
   const open = runner.open();
   expect(codeOf(() => run(open, "INSERT INTO c DOCUMENTS ({'_id': 'a'})"))).not.toBe("none");
@@ -134,7 +134,7 @@ test("a failure that would be none any more is a change", async () => {
 });
 
 test.each(["CREATE INDEX i ON c (n)", "SHOW ALL", "DELETE FROM system:request_history"])(
-  "%s has no place in it",
+  "%s is not allowed in a transaction",
   async (statement) => {
     const { runner } = await openCounter();
     const open = runner.open();
@@ -143,7 +143,7 @@ test.each(["CREATE INDEX i ON c (n)", "SHOW ALL", "DELETE FROM system:request_hi
   },
 );
 
-test("transfers between accounts that happen at the same time never lose or make anything", async () => {
+test("concurrent transfers between accounts never lose or create money", async () => {
   const transfer = fc.record({
     from: fc.nat(3),
     to: fc.nat(3),

@@ -21,7 +21,7 @@ function keyOf(name: string, digest: number): IdempotencyKey {
 const KEY = keyOf("a", 1);
 
 describe("a batch", () => {
-  test("is told again what it was told first, and writes nothing", async () => {
+  test("sent again gets the first answer, and writes nothing", async () => {
     const { runner, storage, fields } = await openCommands();
     const commands = [
       upsertOf({ x: 1 }),
@@ -38,7 +38,7 @@ describe("a batch", () => {
     expect(dump(storage).size).toBeGreaterThan(before.size);
   });
 
-  test("sent twice at once is done once", async () => {
+  test("sent twice at the same time runs once", async () => {
     const { runner, fields, write } = await openCommands();
     await write(upsertOf({ _id: "a" }));
     const request = { commands: [updateOf("true", fieldOf("increment", "n", 1))], repeat: KEY };
@@ -47,7 +47,7 @@ describe("a batch", () => {
     expect(fields("a")).toEqual({ n: 1 });
   });
 
-  test("that changes nothing is remembered all the same, with a transaction of its own", async () => {
+  test("that changes nothing is remembered too, with a transaction of its own", async () => {
     const { runner, write } = await openCommands();
     await write(upsertOf({ _id: "a" }));
     const { transactionId: before } = await runner.write({ commands: [] });
@@ -60,7 +60,7 @@ describe("a batch", () => {
     });
   });
 
-  test("another request under the same name is refused", async () => {
+  test("with other content under the same key is refused", async () => {
     const { runner, storage } = await openCommands();
     await runner.write({ commands: [upsertOf({ _id: "a" })], repeat: KEY });
     const before = dump(storage);
@@ -81,7 +81,7 @@ describe("a batch", () => {
 });
 
 describe("a statement", () => {
-  test("is told again what it was told first: rows, ids, warnings and transaction", async () => {
+  test("sent again gets the first answer: rows, ids, warnings and transaction", async () => {
     const { runner, execute, rows } = await openCommands();
     await execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'x': 0}), ({'_id': {'k': 1}, 'x': 2})");
     const statement = "UPDATE c SET y = x WHERE 4 / x = 2 RETURNING *";
@@ -114,7 +114,7 @@ describe("a statement", () => {
     expect((await runner.execute(request)).items).toHaveLength(2);
   });
 
-  test("whose answer is too large to be remembered writes nothing", async () => {
+  test("whose answer is too large to remember writes nothing", async () => {
     const { runner, storage } = await openCommands();
     const before = dump(storage);
     const statement = "INSERT INTO c DOCUMENTS (:d) RETURNING *";

@@ -22,7 +22,7 @@ function removeOf(query: string, collection = COLLECTION): RemoveCommand {
 }
 
 describe("remove", () => {
-  test("deletes what the filter chooses and counts it", async () => {
+  test("deletes the documents that the filter selects and counts them", async () => {
     const { write, fields } = await openCommands();
     await write(upsertOf({ _id: "a", n: 1 }), upsertOf({ _id: "b", n: 2 }), upsertOf({ _id: "c" }));
     expect(await write({ ...removeOf("n >= :n"), args: { n: 1 } })).toEqual([
@@ -33,7 +33,7 @@ describe("remove", () => {
 });
 
 describe("a batch", () => {
-  test("is one transaction in which each command sees what those before it wrote", async () => {
+  test("is one transaction in which each command sees the writes of earlier ones", async () => {
     const { runner, execute, fields } = await openCommands();
     const { transactionId: before } = await execute("INSERT INTO other DOCUMENTS ({'_id': 1})");
     const commands = [
@@ -59,7 +59,7 @@ describe("a batch", () => {
     expect(fields("b")).toBeUndefined();
   });
 
-  test("each command has a tick of its own, so a later upsert wins over an earlier one", async () => {
+  test("gives each command its own tick, so a later upsert wins over an earlier one", async () => {
     const { write, store, fields } = await openCommands();
     await write(upsertOf({ _id: "a", x: 2 }), upsertOf({ _id: "a", x: 1, y: 1 }));
     expect(fields("a")).toEqual({ x: 1, y: 1 });
@@ -104,7 +104,7 @@ describe("a batch", () => {
     );
   });
 
-  test("stands in the history of requests under its id, with what it was and what it changed", async () => {
+  test("is in the request history under its id, with its text and its result count", async () => {
     const { runner, rows } = await openCommands();
     const commands = [upsertOf({ _id: "a" }), upsertOf({ _id: "b" }), removeOf("_id == 'a'")];
     await runner.write({ commands, requestId: "r1" });
@@ -128,7 +128,7 @@ describe("a batch", () => {
     ]);
   });
 
-  test("has a deadline and a bound on memory", async () => {
+  test("has a deadline and a memory limit", async () => {
     const { runner, write } = await openCommands({ bytes: 20_000 });
     await rejection(runner.write({ commands: [], timeoutMs: 0 }));
     const value = { text: "x".repeat(1000) };
@@ -155,8 +155,8 @@ describe("a batch", () => {
   });
 });
 
-describe("a collection that is not known", () => {
-  test("is refused by update and remove, with its place and the name that was meant", async () => {
+describe("an unknown collection", () => {
+  test("is refused by update and remove, with its place and a suggested name", async () => {
     const { write, writeFailure } = await openCommands();
     await write(upsertOf({ _id: "a" }));
     for (const command of [
@@ -173,13 +173,13 @@ describe("a collection that is not known", () => {
     }
   });
 
-  test("is known from the command of the batch on that makes it", async () => {
+  test("is known after the command of the batch that creates it", async () => {
     const { write, writeFailure } = await openCommands();
     expect((await writeFailure(removeOf("true"), upsertOf({}))).code).toBe("query.collection");
     expect(await write(upsertOf({}), removeOf("true"))).toHaveLength(2);
   });
 
-  test("is empty when nobody wants it refused", async () => {
+  test("counts as empty by default", async () => {
     const { runner } = await openCommands();
     const { results } = await runner.write({ commands: [removeOf("true", "nowhere")] });
     expect(results).toEqual([
@@ -188,7 +188,7 @@ describe("a collection that is not known", () => {
   });
 });
 
-describe("faults have the place of their command", () => {
+describe("errors have the place of their command", () => {
   test.each<[string, WriteCommand, string, string]>([
     [
       "a filter that cannot be read",
@@ -228,7 +228,7 @@ describe("faults have the place of their command", () => {
     expect(error.message.endsWith(` at ${at}`)).toBe(true);
   });
 
-  test("the place in the text is kept as such", async () => {
+  test("the error keeps the place in the text", async () => {
     const { writeFailure } = await openCommands();
     const error = await writeFailure(upsertOf({}), removeOf("a ==\n&& b"));
     expect(error.place).toEqual({ line: 2, column: 1, near: "&& b" });

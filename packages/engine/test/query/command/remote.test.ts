@@ -35,26 +35,26 @@ test.each<[string, string, string, number]>([
   ["the inner one lacks a parameter", `${PEERS} SELECT :p FROM c`, "query.semantic", 29],
   ["the condition cannot be bound", `${peersBy("nope(1)")} DELETE FROM c`, "query.semantic", 27],
   ["the condition lacks a parameter", `${peersBy("a = :p")} DELETE FROM c`, "query.semantic", 31],
-])("refused with its place: %s", async (_, statement, code, column) => {
+])("checkRemote refuses with the place: %s", async (_, statement, code, column) => {
   const { runner } = await openStatements();
   const error = errorOf(() => runner.checkRemote({ statement, args: { x: 1 } }));
   expect(error.code).toBe(code);
   expect(error.place?.column).toBe(column);
 });
 
-test("a text without the clause is told what is expected", async () => {
+test("a statement without the clause gets an error that describes the clause", async () => {
   const { runner } = await openStatements();
   const error = errorOf(() => runner.checkRemote({ statement: "DELETE FROM c" }));
   expect(error.message).toContain("expected SYNC CONTEXT ( PEERS [WHERE …] )");
 });
 
-test("a clause inside of the clause is not sent to where it came from", async () => {
+test("a second SYNC CONTEXT clause is refused", async () => {
   const { runner } = await openStatements();
   const error = errorOf(() => runner.checkRemote({ statement: `${PEERS} ${PEERS} DELETE FROM c` }));
   expect(error.message).toContain("found SYNC CONTEXT again");
 });
 
-test("arguments that are no object are refused", async () => {
+test("arguments that are not an object are refused", async () => {
   const { runner } = await openStatements();
   const statement = "SYNC CONTEXT (PEERS) SELECT * FROM c";
   expect(errorOf(() => runner.checkRemote({ statement, args: 5 })).code).toBe("query.arguments");
@@ -88,7 +88,7 @@ async function chosen(condition: string, args: ValueObject = {}): Promise<string
   return selected.map(({ id }) => (typeof id === "string" ? id : "?")).join("");
 }
 
-describe("the choice", () => {
+describe("the selection of peers", () => {
   test.each<[string, string, ValueObject]>([
     ["os = 'linux'", "ac", {}],
     ["peerKeyString = :key", "b", { key: "b" }],
@@ -106,18 +106,18 @@ describe("the choice", () => {
     ["upper(peerMetadata) = 'X'", "", {}],
     ["true", "abc", {}],
     ["NULL", "", {}],
-  ])("%s chooses %j", async (condition, expected, args) => {
+  ])("%s selects %j", async (condition, expected, args) => {
     expect(await chosen(condition, args)).toBe(expected);
   });
 
-  test("all peers are chosen without a condition, in their order, and none where none are", async () => {
+  test("without a condition all peers are selected, in order, or none if there are none", async () => {
     const { runner } = await openStatements();
     const statement = "sYnC\nConText(PeerS)select * from c";
     expect((await runner.selectPeers({ statement }, ROWS)).selected).toEqual(ROWS);
     expect((await runner.selectPeers({ statement }, [])).selected).toEqual([]);
   });
 
-  test("it is made in turns, and ends with the time of the request", async () => {
+  test("the selection runs in slices, and ends with the time limit of the request", async () => {
     let elapsed = 0;
     let pauses = 0;
     const pause = async (): Promise<void> => void pauses++;
@@ -133,7 +133,7 @@ describe("the choice", () => {
     await expect(late).rejects.toMatchObject({ code: "query.timeout" });
   });
 
-  test("it leaves a trace among the requests", async () => {
+  test("the selection is in the request history", async () => {
     const { runner, rows } = await openStatements();
     const statement = `${peersBy("os = 'linux'")} DELETE FROM c`;
     await runner.selectPeers({ statement, requestId: "r1" }, ROWS);
@@ -144,7 +144,7 @@ describe("the choice", () => {
     ]);
   });
 
-  test("what checkRemote refuses is refused with the same words", async () => {
+  test("the selection refuses what checkRemote refuses, with the same message", async () => {
     const { runner } = await openStatements();
     for (const statement of [
       "DELETE FROM c",
@@ -161,7 +161,7 @@ describe("the choice", () => {
     });
   });
 
-  test("[P20] it needs remoteQuery, whatever the text is", async () => {
+  test("[P20] the selection needs remoteQuery, whatever the statement", async () => {
     const { runner } = await openStatements();
     const authority = authorityOf(true, true);
     const refused = runner.selectPeers({ statement: "nonsense", authority }, ROWS);
@@ -169,7 +169,7 @@ describe("the choice", () => {
   });
 });
 
-describe("what the peers get", () => {
+describe("the statement that the peers get", () => {
   async function sent(statement: string, args: ValueObject = {}) {
     const { runner } = await openStatements();
     const {
@@ -185,18 +185,18 @@ describe("what the peers get", () => {
     [`${PEERS}\n  SELECT 'ü)' AS x\n FROM c ; -- done \n`, "SELECT 'ü)' AS x\n FROM c ; -- done"],
     [`${peersBy("a = ') SELECT 🖥️'")} SELECT * FROM \`ç\``, "SELECT * FROM `ç`"],
     [`${PEERS} /* gone */ SELECT /* stays */ 1 FROM c`, "SELECT /* stays */ 1 FROM c"],
-  ])("%j gives the text as it is written", async (statement, expected) => {
+  ])("%j keeps its text as written", async (statement, expected) => {
     expect((await sent(statement)).text).toBe(expected);
   });
 
-  test("directives before the statement go with it, those inside stay where they are", async () => {
+  test("directives before the statement are sent with it, those inside stay in place", async () => {
     const text = `/*+ {"#a": 1} */ SYNC CONTEXT (PEERS --+ {"#b": "*/"}\n) /*+ {"#c": 3} */ SELECT /*+ {"#d": 4} */ 1 FROM c`;
     const { text: forPeers } = await sent(text);
     expect(parseStatement(forPeers).directives).toEqual(parseStatement(text).directives);
     expect(forPeers).toContain('SELECT /*+ {"#d": 4} */ 1 FROM c');
   });
 
-  test("only arguments that it names, wherever it does", async () => {
+  test("the peers get only the arguments that the statement names, anywhere in it", async () => {
     const given = { os: "linux", a: 1, b: 2, c: 3, d: 4, unused: 5 };
     const condition = peersBy("os = :os");
     const args = async (statement: string): Promise<ValueObject> =>
@@ -214,7 +214,7 @@ describe("what the peers get", () => {
     expect(await args("SELECT :os AS os FROM c")).toEqual({ os: "linux" });
   });
 
-  test("an argument that is asked for only sometimes may be missing", async () => {
+  test("a missing argument is not an error for the selection", async () => {
     expect(await sent(`${PEERS} UPDATE c SET x = :a`)).toEqual({
       text: "UPDATE c SET x = :a",
       given: {},
@@ -222,7 +222,7 @@ describe("what the peers get", () => {
     });
   });
 
-  test("a parameter named __proto__ is one like any other", async () => {
+  test("a parameter named __proto__ is an ordinary one", async () => {
     const args = JSON.parse('{"__proto__": 7}') as ValueObject;
     const { given } = await sent(`${PEERS} SELECT :__proto__ AS x FROM c`, args);
     expect(Object.getOwnPropertyDescriptor(given, "__proto__")?.value).toBe(7);

@@ -15,11 +15,11 @@ function paths(rounds: readonly (readonly FieldEdit[])[]): string[][] {
   return rounds.map((round) => round.map((each) => each.path.join(".")));
 }
 
-test("paths that do not meet share a round", () => {
+test("paths that do not overlap share a round", () => {
   expect(paths(roundsOf(["a", "b", "c.d", "c.e"].map(edit)))).toEqual([["a", "b", "c.d", "c.e"]]);
 });
 
-test("a path that stands again, above or below another, comes in a later round", () => {
+test("a path that occurs again, above or below another, comes in a later round", () => {
   expect(paths(roundsOf(["a.b", "x", "a", "a.c", "a.b", "x"].map(edit)))).toEqual([
     ["a.b", "x"],
     ["a", "x"],
@@ -27,7 +27,7 @@ test("a path that stands again, above or below another, comes in a later round",
   ]);
 });
 
-test("whatever the paths: no two of a round meet, and those that meet keep their order", () => {
+test("for any paths, no two of a round overlap, and overlapping ones keep their order", () => {
   const path = fc.array(fc.constantFrom("a", "b"), { minLength: 1, maxLength: 3 });
   const meet = (a: FieldEdit, b: FieldEdit): boolean =>
     a.path.every((name, i) => i >= b.path.length || name === b.path[i]);
@@ -57,7 +57,7 @@ function increment(path: string, by: number, at = ""): FieldEdit {
   return { kind: "increment", path: path.split("."), by, at };
 }
 
-test("what looks at the values above it waits for the first that makes maps of them", () => {
+test("an edit that depends on the values above it waits for the first set that makes maps of them", () => {
   const edits = [set("a.b"), edit("a.c"), set("a.d"), edit("a.e"), edit("b.c"), set("b.d")];
   expect(paths(roundsOf(edits))).toEqual([
     ["a.b", "a.d", "b.c", "b.d"],
@@ -65,7 +65,7 @@ test("what looks at the values above it waits for the first that makes maps of t
   ]);
 });
 
-test("what looked at a value is not overtaken by what makes a map of it", () => {
+test("an edit that depends on a value is not overtaken by a set that makes a map of it", () => {
   const edits = [set("a.x.p"), edit("a.y.q"), set("a.y.z"), set("a.z")];
   expect(paths(roundsOf(edits))).toEqual([
     ["a.x.p", "a.z"],
@@ -73,7 +73,7 @@ test("what looked at a value is not overtaken by what makes a map of it", () => 
   ]);
 });
 
-test("increments of one path are one, with the place of the last, unless something meets them", () => {
+test("increments of one path are combined at the place of the last, unless another edit overlaps", () => {
   const edits = [
     increment("a.n", 1),
     set("a.x"),

@@ -29,7 +29,7 @@ function counts(updated: number, error = 0): object {
 }
 
 describe("the documents", () => {
-  test("are those that the filter chooses, with its arguments", async () => {
+  test("are those that the filter selects, with its arguments", async () => {
     const { write, fields } = await opened({ _id: "a", n: 1 }, { _id: "b", n: 5 });
     const command = updateOf("n > $args.n", fieldOf("set", "big", true));
     expect(await write({ ...command, args: { n: 3 } })).toEqual([counts(1)]);
@@ -37,7 +37,7 @@ describe("the documents", () => {
     expect(fields("b")).toEqual({ n: 5, big: true });
   });
 
-  test("each command of a batch has its own arguments", async () => {
+  test("are selected with the arguments of their command of the batch", async () => {
     const { write, fields } = await opened({ _id: "a" }, { _id: "b" });
     const command = updateOf("_id == :id", fieldOf("set", "x", 1));
     const results = await write(
@@ -48,7 +48,7 @@ describe("the documents", () => {
     expect(fields("b")).toEqual({});
   });
 
-  test("count as updated also when the value was the same", async () => {
+  test("count as updated even if the value was the same", async () => {
     const { update } = await opened({ _id: "a", x: 1 });
     expect(await update(fieldOf("set", "x", 1))).toEqual(counts(1));
   });
@@ -60,7 +60,7 @@ describe("the documents", () => {
 });
 
 describe("set", () => {
-  test("merges objects; scalars and arrays replace what is there", async () => {
+  test("merges objects; scalars and arrays replace the value", async () => {
     const { update, fields } = await opened({ _id: "a", m: { x: 1 }, list: [1, 2], s: { t: 1 } });
     await update(
       fieldOf("set", "m", { y: { z: 2 } }),
@@ -76,20 +76,20 @@ describe("set", () => {
     });
   });
 
-  test("takes the place of a value that is no map", async () => {
+  test("replaces a value that is not a map", async () => {
     const { update, fields } = await opened({ _id: "a", x: 5 });
     expect(await update(fieldOf("set", "x.y", 1))).toEqual(counts(1));
     expect(fields("a")).toEqual({ x: { y: 1 } });
   });
 
-  test("makes a register of a counter", async () => {
+  test("turns a counter into a register", async () => {
     const { update, document } = await opened({ _id: "a" });
     await update(fieldOf("increment", "n", 3));
     await update(fieldOf("set", "n", 10));
     expect(document("a")).toEqual({ id: "a", fields: { n: 10 }, types: undefined });
   });
 
-  test("an object with the shape of a token is a map and merges deeply", async () => {
+  test("treats an object with the shape of a token as a map and merges deeply", async () => {
     const { update, document } = await opened({ _id: "a" });
     await update(fieldOf("set", "m.pic", TOKEN));
     await update(fieldOf("set", "m", { pic: { ...TOKEN, metadata: { by: "me" } } }));
@@ -117,7 +117,7 @@ describe("setAttachment", () => {
     ["no token", 5, "commands[0].commands[0].value"],
     ["content that is not here", TOKEN, "commands[0].commands[0].value.id"],
     ["another length", { id: "content-2", len: 6 }, "commands[0].commands[0].value.len"],
-  ])("%s fails the batch, also when no document is chosen", async (_, token, at) => {
+  ])("%s fails the batch, even if no document is selected", async (_, token, at) => {
     const { writeFailure, attach } = await opened({ _id: "a" });
     await attach("content-2", 5);
     const error = await writeFailure(updateOf("false", fieldOf("setAttachment", "pic", token)));
@@ -127,7 +127,7 @@ describe("setAttachment", () => {
 });
 
 describe("increment", () => {
-  test("makes a counter where nothing is, and adds to one", async () => {
+  test("creates a counter where there is none, and adds to an existing one", async () => {
     const { update, document } = await opened({ _id: "a" });
     await update(fieldOf("increment", "n", 2), fieldOf("increment", "m.n", 1));
     await update(fieldOf("increment", "n", -5));
@@ -150,7 +150,7 @@ describe("increment", () => {
     ["null", { n: null }],
     ["a map", { n: {} }],
     ["a parent that is no map", { n: 1, m: 5 }],
-  ])("%s is an error of the document, which stays whole", async (_, value) => {
+  ])("%s is an error of the document, which is left unchanged", async (_, value) => {
     const { update, fields } = await opened({ _id: "a" }, { _id: "b", ...(value as object) });
     const commands = [fieldOf("set", "x", 1), fieldOf("increment", "n", 1)];
     expect(await update(...commands, fieldOf("increment", "m.n", 1))).toEqual(counts(1, 1));
@@ -166,7 +166,7 @@ describe("replaceWithCounter", () => {
     expect(document("a")).toEqual({ id: "a", fields: { n: 4 }, types: { n: "counter" } });
   });
 
-  test("with null starts at the number that is there", async () => {
+  test("with null starts at the existing number", async () => {
     const { update, document } = await opened({ _id: "a", n: 7, m: { big: 2n ** 62n } });
     const commands = ["n", "m.big"].map((path) => fieldOf("replaceWithCounter", path, null));
     expect(await update(...commands)).toEqual(counts(1));
@@ -177,7 +177,7 @@ describe("replaceWithCounter", () => {
     });
   });
 
-  test("with null leaves a counter the one that it is", async () => {
+  test("with null leaves a counter as it is", async () => {
     const { store, update } = await opened({ _id: "a" });
     await update(fieldOf("increment", "n", 7));
     const before = store.read((view) => view.state("cars", "a"));
@@ -198,7 +198,7 @@ describe("replaceWithCounter", () => {
 });
 
 describe("field commands at one path", () => {
-  test("see what those before them left", async () => {
+  test("see the result of earlier ones", async () => {
     const { update, document } = await opened({ _id: "a", n: 5 });
     const result = await update(
       fieldOf("replaceWithCounter", "n", null),
@@ -216,7 +216,7 @@ describe("field commands at one path", () => {
     });
   });
 
-  test("a document that a later one does not fit takes none of them", async () => {
+  test("a document that one command does not fit is changed by none of them", async () => {
     const { update, fields } = await opened({ _id: "a", n: 5 }, { _id: "b", n: "x" });
     const result = await update(
       fieldOf("set", "x", 1),
@@ -230,7 +230,7 @@ describe("field commands at one path", () => {
     expect(fields("b")).toEqual({ n: "x" });
   });
 
-  test("a set makes a map of what blocks an increment beside it, but only of a later one", async () => {
+  test("a set turns a value that blocks a later increment into a map, but does not help an earlier one", async () => {
     const { update, fields, document } = await opened({ _id: "a", a: 5 });
     const steps = [fieldOf("set", "a.b", 1), fieldOf("increment", "a.c", 1)];
     expect(await update(...steps.toReversed())).toEqual(counts(0, 1));
@@ -240,7 +240,7 @@ describe("field commands at one path", () => {
     expect(document("a")).toEqual(after);
   });
 
-  test("an increment that must wait is not overtaken by a set that would help it", async () => {
+  test("an increment that must wait is not overtaken by a set that would unblock it", async () => {
     const { update, fields } = await opened({ _id: "a", a: { y: 5 } });
     const result = await update(
       fieldOf("set", "a.x.p", 1),
@@ -252,7 +252,7 @@ describe("field commands at one path", () => {
   });
 
   test.runIf(isFullSize)(
-    "a document that takes them all shows what it would after one update for each",
+    "a document changed by all of them shows the same as after one update for each",
     async () => {
       const command = anyFieldCommand();
       await fc.assert(
@@ -339,7 +339,7 @@ function anyFieldCommand(): fc.Arbitrary<FieldCommand> {
 }
 
 describe("many changes of one path", () => {
-  test("increments are one, by their sum", async () => {
+  test("increments are combined into their sum", async () => {
     const { update, document } = await opened({ _id: "a", n: 1 });
     const many = Array.from({ length: 3000 }, (_, i) => fieldOf("increment", "m.n", i % 3));
     const others = [fieldOf("set", "m.x", 1), fieldOf("increment", "m.n", 7)];
@@ -351,7 +351,7 @@ describe("many changes of one path", () => {
     });
   });
 
-  test("increments of a PN_COUNTER are one as well", async () => {
+  test("increments of a PN_COUNTER are combined as well", async () => {
     const { execute, update, document } = await opened({ _id: "a" });
     await execute("UPDATE cars APPLY n PN_INCREMENT BY 0.5");
     const many = Array.from({ length: 100 }, () => fieldOf("increment", "n", 2));
@@ -359,7 +359,7 @@ describe("many changes of one path", () => {
     expect(document("a")).toEqual({ id: "a", fields: { n: 200.5 }, types: { n: "pn_counter" } });
   });
 
-  test("a sum may leave 64 bits on the way, but not in the end", async () => {
+  test("a sum may exceed 64 bits on the way, but not at the end", async () => {
     const { update, writeFailure, fields } = await opened({ _id: "a" });
     const half = fieldOf("increment", "n", 2n ** 62n);
     expect(await update(half, half, fieldOf("increment", "n", -1))).toEqual(counts(1));
@@ -370,7 +370,7 @@ describe("many changes of one path", () => {
     expect(error.message).toContain("found 9223372036854775808");
   });
 
-  test("others are at most 64, more fail the batch", async () => {
+  test("other changes are at most 64; more fail the batch", async () => {
     const { update, writeFailure, fields } = await opened({ _id: "a" });
     const sets = Array.from({ length: UPDATE_ROUNDS_MAX }, (_, i) => fieldOf("set", "n", i));
     expect(await update(...sets)).toEqual(counts(1));
@@ -382,7 +382,7 @@ describe("many changes of one path", () => {
     expect(error.message).toContain("found 128");
   });
 
-  test("fields beside each other are not limited, whatever becomes of them", async () => {
+  test("sibling fields are not limited, even if their parent becomes a map", async () => {
     const { update, fields } = await opened({ _id: "a", m: 5 });
     const pairs = Array.from({ length: 200 }, (_, i) => [
       fieldOf("set", `m.s${i}`, i),
@@ -396,14 +396,14 @@ describe("many changes of one path", () => {
 describe("size", () => {
   const LARGE = "x".repeat(3 * 1024 * 1024);
 
-  test("a document that would be too large is an error, others are updated", async () => {
+  test("a document that would be too large is an error, and the others are updated", async () => {
     const { update, fields } = await opened({ _id: "a", x: LARGE }, { _id: "b" });
     expect(await update(fieldOf("set", "y", LARGE))).toEqual(counts(1, 1));
     expect(fields("a")).toEqual({ x: LARGE });
     expect(fields("b")).toEqual({ y: LARGE });
   });
 
-  test("of several rounds the last counts", async () => {
+  test("the size after the last round counts", async () => {
     const { update, fields } = await opened({ _id: "a", x: LARGE }, { _id: "b" });
     const grow = [fieldOf("set", "y", 1), fieldOf("set", "y", LARGE)];
     expect(await update(...grow)).toEqual(counts(1, 1));
@@ -413,7 +413,7 @@ describe("size", () => {
   });
 });
 
-describe("faults of a field command fail the batch, with their place", () => {
+describe("errors of a field command fail the batch, with their place", () => {
   test.each<[string, FieldCommand, string, string]>([
     [
       "text behind the path",

@@ -12,7 +12,7 @@ import { COLLECTION, openCommands, upsertOf } from "../../support/run-commands.t
 const TOKEN = { id: "content-1", len: 5, metadata: { name: "a.png" } };
 
 describe("the id", () => {
-  test("is `id`, else `_id` in the value, which never becomes a field", async () => {
+  test("is `id`, or `_id` in the value, which never becomes a field", async () => {
     const { write, fields } = await openCommands();
     expect(await write(upsertOf({ x: 1 }, { id: "a" }), upsertOf({ _id: "b", x: 2 }))).toEqual([
       { method: "upsert", id: "a" },
@@ -22,7 +22,7 @@ describe("the id", () => {
     expect(fields("b")).toEqual({ x: 2 });
   });
 
-  test("is made when there is none", async () => {
+  test("is generated if there is none", async () => {
     const { write, fields } = await openCommands();
     const [one, two] = await write(upsertOf({ x: 1 }), upsertOf({ x: 2 }));
     expect(one).toEqual({ method: "upsert", id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
@@ -30,7 +30,7 @@ describe("the id", () => {
     expect(fields((one as { id: Value }).id)).toEqual({ x: 1 });
   });
 
-  test("may stand in both places when it is the same, whatever the order of its keys", async () => {
+  test("may be in both places if it is the same, whatever the order of its keys", async () => {
     const { write, fields } = await openCommands();
     const value = { _id: { b: 2, a: 1 }, x: 1 };
     expect(await write(upsertOf(value, { id: { a: 1, b: 2 } }))).toEqual([
@@ -59,14 +59,14 @@ describe("the value", () => {
     ["an array", [{ x: 1 }]],
     ["text", "x"],
     ["null", null],
-  ])("%s is no document", async (_, value) => {
+  ])("%s is not a document", async (_, value) => {
     const { writeFailure } = await openCommands();
     const error = await writeFailure(upsertOf({}), upsertOf(value));
     expect(error.code).toBe("value.invalid");
     expect(error.at).toBe("commands[1].value");
   });
 
-  test("merges into a document that is there: objects deeply, all else as a whole", async () => {
+  test("merges into an existing document: objects deeply, everything else as a whole", async () => {
     const { write, fields } = await openCommands();
     const first = { _id: "a", kept: 1, map: { x: 1, deep: { p: 1 } }, list: [1, 2], n: 1 };
     await write(upsertOf(first));
@@ -79,7 +79,7 @@ describe("the value", () => {
     });
   });
 
-  test("a document that was removed starts anew", async () => {
+  test("starts a removed document anew", async () => {
     const { write, fields } = await openCommands();
     await write(upsertOf({ _id: "a", old: 1 }));
     await write(
@@ -89,7 +89,7 @@ describe("the value", () => {
     expect(fields("a")).toEqual({ x: 1 });
   });
 
-  test("an object with the shape of a token is a map and merges deeply", async () => {
+  test("with the shape of a token is a map and merges deeply", async () => {
     const { write, document } = await openCommands();
     await write(upsertOf({ _id: "a", pic: TOKEN, deep: { pic: TOKEN } }));
     expect(document("a")).toEqual({
@@ -117,7 +117,7 @@ describe("the value", () => {
     });
   });
 
-  test("a document that is too large fails the batch, with its place", async () => {
+  test("that is too large fails the batch, with its place", async () => {
     const { writeFailure, fields } = await openCommands();
     const error = await writeFailure(
       upsertOf({ _id: "a" }),
@@ -128,7 +128,7 @@ describe("the value", () => {
     expect(fields("a")).toBeUndefined();
   });
 
-  test("written twice it shows the same as once", async () => {
+  test("written twice shows the same as once", async () => {
     const name = anyKey().filter((key) => key !== "_id");
     const fields: fc.Arbitrary<ValueObject> = fc.dictionary(name, anyValue(), { maxKeys: 4 });
     await fc.assert(
@@ -144,7 +144,7 @@ describe("the value", () => {
     );
   });
 
-  test("the name of a collection that none can have is refused", async () => {
+  test("an invalid collection name is refused", async () => {
     const { writeFailure } = await openCommands();
     const error = await writeFailure({ method: "upsert", collection: "", value: {} });
     expect(error.at).toBe("commands[0].collection");
@@ -161,7 +161,7 @@ describe("overrides", () => {
     expect(document("a")).toEqual({ id: "a", fields: { x: { q: 2 } }, types: { x: "register" } });
   });
 
-  test("counter: starts at the value, and again when the document is there", async () => {
+  test("counter: starts at the value, and again if the document exists", async () => {
     const { write, update, document } = await openCommands();
     const overrides = { n: "counter" } as const;
     await write(upsertOf({ _id: "a", n: 5 }, { valueTypeOverrides: overrides }));
@@ -183,7 +183,7 @@ describe("overrides", () => {
     expect(error.at).toBe("commands[0].value.n");
   });
 
-  test("attachment: a token of content that was uploaded, with metadata or without", async () => {
+  test("attachment: a token of uploaded content, with or without metadata", async () => {
     const { write, attach, document } = await openCommands();
     await attach("content-1", 5);
     const overrides = { pic: "attachment", other: "attachment" } as const;
@@ -213,7 +213,7 @@ describe("overrides", () => {
     expect(error.code).toBe("attachment.invalid");
   });
 
-  test.each(["y", "_id", "constructor"])("%s is no field of the value", async (name) => {
+  test.each(["y", "_id", "constructor"])("%s is not a field of the value", async (name) => {
     const { writeFailure } = await openCommands();
     const overrides = { [name]: "register" } as const;
     const error = await writeFailure(

@@ -33,14 +33,14 @@ test("days are counted from 1970-01-01", () => {
   expect(days(-1, 12, 31)).toBe(-719_529);
 });
 
-test("years that four divides are leap years, of the centuries only those that 400 divides", () => {
+test("years divisible by four are leap years, centuries only if divisible by 400", () => {
   for (const year of [2024, 2000, 0, -4, -400]) expect(isLeapYear(year), `${year}`).toBe(true);
   for (const year of [2023, 1900, 2100, -1, -100]) expect(isLeapYear(year), `${year}`).toBe(false);
   expect([2023, 2024, 1900, 2000].map((year) => daysInMonth(year, 2))).toEqual([28, 29, 28, 29]);
   expect(daysInMonth(2024, 13)).toBe(0);
 });
 
-test("a day becomes a date and the same day again, within 400,000 years of now", () => {
+test("a day converts to a date and back, within 400,000 years of now", () => {
   fc.assert(
     fc.property(anyDays, (day) => {
       const date = dateOfDays(day);
@@ -70,7 +70,7 @@ test("the next day is the next date, across the ends of months, years and cycles
   }
 });
 
-test("the host's calendar says the same, as far as it goes", () => {
+test("the host's calendar agrees, as far as it goes", () => {
   fc.assert(
     fc.property(fc.integer({ min: -100_000_000, max: 100_000_000 }), (day) => {
       const date = new Date(day * DAY_MS);
@@ -85,19 +85,19 @@ test("the host's calendar says the same, as far as it goes", () => {
   );
 });
 
-test("weeks go from Monday, 1, to Sunday, 7", () => {
+test("weekdays go from Monday, 1, to Sunday, 7", () => {
   expect(weekdayOf(days(2024, 3, 10))).toBe(7);
   expect(weekdayOf(days(2024, 3, 11))).toBe(1);
   expect(weekdayOf(days(1969, 12, 31))).toBe(3);
 });
 
-test("the days of a year are counted from 1", () => {
+test("days of the year are counted from 1", () => {
   expect(dayOfYear(days(2024, 1, 1))).toBe(1);
   expect(dayOfYear(days(2024, 12, 31))).toBe(366);
   expect(dayOfYear(days(2023, 12, 31))).toBe(365);
 });
 
-test("a week belongs to the year that has its Thursday", () => {
+test("a week belongs to the year of its Thursday", () => {
   expect(isoWeekOf(days(2021, 1, 3))).toEqual({ year: 2020, week: 53 });
   expect(isoWeekOf(days(2021, 1, 4))).toEqual({ year: 2021, week: 1 });
   expect(isoWeekOf(days(2024, 12, 30))).toEqual({ year: 2025, week: 1 });

@@ -61,7 +61,7 @@ test("a text in RFC 3339 has a date, a time and an offset", () => {
   }
 });
 
-test("days and times that do not exist are no dates", () => {
+test("days and times that do not exist are not dates", () => {
   for (const text of [
     "2023-02-29T00:00:00Z",
     "2024-02-30T00:00:00Z",
@@ -92,7 +92,7 @@ test("a fraction has as many digits as it needs, and nanoseconds at most", () =>
   ]);
 });
 
-test("years that are not of four digits have a sign, and are read again", () => {
+test("years without four digits have a sign, and parse back", () => {
   for (const [ms, text] of [
     [253_402_300_800_000, "+10000-01-01T00:00:00+00:00"],
     [-62_167_219_200_001, "-0001-12-31T23:59:59.999+00:00"],
@@ -136,14 +136,14 @@ test.each([
   expect(show(format)).toBe(text);
 });
 
-test("a directive that is not known makes no format", () => {
+test("an unknown directive makes the format invalid", () => {
   for (const format of ["%", "%Q", "%!", "a%", "%-B", "%:d", "%4f", "%.z", "% d", "%_z"]) {
     expect(show(format), format).toBeUndefined();
   }
   expect(findDateFormat("x".repeat(2000))).toBeUndefined();
 });
 
-test("weeks before the first of their kind are 0, midnight and noon are 12", () => {
+test("days before the first week of the year are in week 0; midnight and noon are 12", () => {
   expect(show("%U %W %j", "2023-01-01T00:00:00Z")).toBe("01 00 001");
   expect(show("%U %W", "2024-01-01T00:00:00Z")).toBe("00 01");
   expect(show("%I%p", "2024-01-01T00:00:00Z")).toBe("12AM");
@@ -155,7 +155,7 @@ test("seconds before 1970 are rounded down, not towards zero", () => {
   expect(read("%s", "-1")).toBe("1969-12-31T23:59:59+00:00");
 });
 
-test("a format shows what the clocks at an offset or in a zone show", () => {
+test("a format shows the local time at an offset or in a zone", () => {
   const format = findDateFormat("%F %R %:z %Z") ?? [];
   const moment = parseIso(MOMENT) as Moment;
   const shown = (name: string): string => {
@@ -194,7 +194,7 @@ test.each([
   expect(read(format, text)).toBe(date);
 });
 
-test("a text that is not as the format says is no date", () => {
+test("a text that does not match the format is not a date", () => {
   for (const [format, text] of [
     ["%d/%m/%Y", "15-03-2026"],
     ["%d/%m/%Y", "15/03/2026 "],
@@ -229,7 +229,7 @@ test.each([
   "%A, %-d %B %Y, %k:%M:%S%.f (%::z)",
   "%s %9f %z",
   "%+",
-])("what %s shows it reads again", (text) => {
+])("a date formatted with %s parses back", (text) => {
   const format = findDateFormat(text) ?? [];
   fc.assert(
     fc.property(anyMoment, (moment) => {
@@ -238,7 +238,7 @@ test.each([
   );
 });
 
-test("what words show they read again, to the millisecond", () => {
+test("a date formatted with words parses back, to the millisecond", () => {
   const format = findDateFormat("DD.MM.YYYY hh:mm:ss.sss TZD") ?? [];
   fc.assert(
     fc.property(anyMoment, (moment) => {
@@ -248,7 +248,7 @@ test("what words show they read again, to the millisecond", () => {
   );
 });
 
-test("any text is a format or none, and reading with it never throws", () => {
+test("any text is a valid or an invalid format, and parsing with it never throws", () => {
   const anyText = fc.oneof(
     fc.string({ maxLength: 12 }),
     fc

@@ -17,7 +17,7 @@ test("a duration is hours, minutes and seconds in this order, seconds with or wi
   for (const text of ["0", "", "-", "+"]) expect(parseDuration(text), text).toBe(0n);
 });
 
-test("what is not written so is none", () => {
+test("other texts are not durations", () => {
   for (const text of [
     "h",
     "1.5h",
@@ -57,7 +57,7 @@ test("a duration is written with hours, minutes and seconds", () => {
   }
 });
 
-test("what is written is read again", () => {
+test("a formatted duration parses back", () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }), (nanos) => {
       expect(parseDuration(formatDuration(nanos))).toBe(nanos);

@@ -53,20 +53,20 @@ test("units have short names and plurals, in lower case only", () => {
   }
 });
 
-test("a day that its month does not have becomes the last of the month", () => {
+test("a day that its month does not have becomes the last day of the month", () => {
   expect(shifted("2024-01-31T00:00:00Z", "month", 1)).toBe("2024-02-29T00:00:00+00:00");
   expect(shifted("2024-02-29T00:00:00Z", "year", 1)).toBe("2025-02-28T00:00:00+00:00");
   expect(shifted("2024-03-31T00:00:00Z", "month", -13)).toBe("2023-02-28T00:00:00+00:00");
 });
 
-test("months and years are counted where the moment is, not at UTC", () => {
+test("months and years are counted in local time, not in UTC", () => {
   expect(shifted("2024-01-31T23:30:00-05:00", "month", 1)).toBe("2024-02-29T23:30:00-05:00");
   expect(formatIso(truncate(moment("2024-01-01T00:30:00+02:00"), "year") as Moment)).toBe(
     "2024-01-01T00:00:00+02:00",
   );
 });
 
-test("a result outside the range of time is none", () => {
+test("a result outside the range of time is not a moment", () => {
   for (const unit of UNITS) {
     for (const count of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {
       expect(shift({ ms: 0, nanos: 0, offset: 0 }, unit, count)).toBeUndefined();
@@ -79,7 +79,7 @@ test("a result outside the range of time is none", () => {
   expect([NaN, Infinity, 1.5, 8.64e15 + 1].map(isInTime)).toEqual([false, false, false, false]);
 });
 
-test("what is shown at an offset is the moment that it came from", () => {
+test("a moment shown at an offset is the original moment", () => {
   fc.assert(
     fc.property(anyMoment, (each) => {
       expect(localMsOf(civilOf(each)) - each.offset * 60_000).toBe(each.ms);
@@ -87,7 +87,7 @@ test("what is shown at an offset is the moment that it came from", () => {
   );
 });
 
-test("what is cut off lies before, in the same unit, and is cut off already", () => {
+test("a truncated moment is not later, is in the same unit, and truncates to itself", () => {
   fc.assert(
     fc.property(anyMoment, fc.constantFrom(...UNITS), (each, unit) => {
       const cut = truncate(each, unit) as Moment;
@@ -100,7 +100,7 @@ test("what is cut off lies before, in the same unit, and is cut off already", ()
   );
 });
 
-test("so many units later lie so many units between", () => {
+test("a shift by a number of units gives a difference of that number", () => {
   fc.assert(
     fc.property(
       anyMoment,
@@ -117,7 +117,7 @@ test("so many units later lie so many units between", () => {
   );
 });
 
-test("only whole units count, and a difference of nothing is 0 without a sign", () => {
+test("only whole units count, and an empty difference is 0 without a sign", () => {
   const noon = moment("2024-03-10T12:00:00.000000001Z");
   const later = moment("2024-03-10T12:00:01Z");
   expect(difference(later, noon, "millisecond")).toBe(999);
@@ -126,7 +126,7 @@ test("only whole units count, and a difference of nothing is 0 without a sign", 
   expect(difference(noon, later, "second")).toBe(0);
 });
 
-test("years and months between are told by the calendar, at the offset of the first", () => {
+test("differences in years and months use the calendar, at the offset of the first moment", () => {
   const january = moment("2024-01-31T00:00:00Z");
   const march = moment("2024-03-10T00:00:00Z");
   expect(difference(march, january, "month")).toBe(2);

@@ -33,7 +33,7 @@ test("an offset is Z, or a sign with hours and perhaps minutes", () => {
   expect(Object.is(parseOffset("-00:00"), 0)).toBe(true);
 });
 
-test("an offset is shown as it is read", () => {
+test("an offset is formatted as it is parsed", () => {
   fc.assert(
     fc.property(fc.integer({ min: -1439, max: 1439 }), (offset) => {
       expect(parseOffset(formatOffset(offset))).toBe(offset);
@@ -43,7 +43,7 @@ test("an offset is shown as it is read", () => {
   expect(formatOffset(-90)).toBe("-01:30");
 });
 
-test("a zone is an offset or a name, in any case; anything else is none", () => {
+test("a zone is an offset or a name, in any case; any other text is invalid", () => {
   expect(zone("europe/paris").name).toBe("Europe/Paris");
   expect(zone("UTC").offsetAt(0)).toBe(0);
   expect(zone("+02:00").name).toBe("+02:00");
@@ -66,14 +66,14 @@ test("an offset with seconds, as old local times had, is rounded to the minute",
   expect(zone("Africa/Monrovia").offsetAt(0)).toBe(-45);
 });
 
-test("the ends of time have offsets too", () => {
+test("the ends of the range of time have offsets too", () => {
   expect(zone("Europe/Paris").offsetAt(8.64e15)).toBe(120);
   expect(zone("Europe/Paris").offsetAt(-8.64e15)).toBe(9);
   expect(msOfLocal(8.64e15, zone("Europe/Paris"))).toBe(8.64e15 - 7_200_000);
   expect(msOfLocal(8.64e15, zone("America/New_York"))).toBeUndefined();
 });
 
-test("a time that clocks show twice means the first of the two", () => {
+test("a local time that occurs twice means the first of the two", () => {
   expect(msOfLocal(at("2024-10-27T02:30:00Z"), zone("Europe/Paris"))).toBe(
     at("2024-10-27T00:30:00Z"),
   );
@@ -82,7 +82,7 @@ test("a time that clocks show twice means the first of the two", () => {
   );
 });
 
-test("a time that clocks skip means so much later", () => {
+test("a local time that clocks skip is shifted forward by the gap", () => {
   expect(msOfLocal(at("2024-03-31T02:30:00Z"), zone("Europe/Paris"))).toBe(
     at("2024-03-31T01:30:00Z"),
   );
@@ -92,7 +92,7 @@ test("a time that clocks skip means so much later", () => {
   );
 });
 
-test("a moment that is shown once is found again from what is shown", () => {
+test("a local time that occurs once converts back to its moment", () => {
   const names = ["Europe/Paris", "America/New_York", "Australia/Lord_Howe", "Asia/Tokyo", "+05:45"];
   fc.assert(
     fc.property(

@@ -19,7 +19,7 @@ function budgetAt(clock: { now: number }): Budget {
   return new Budget({ elapsed: () => clock.now, timeMsMax: 100, bytesMax: 1000 });
 }
 
-test("work goes on until the time is over, and not a step further than the next look", () => {
+test("work continues until the deadline, and stops at the next check", () => {
   const clock = { now: 0 };
   const budget = budgetAt(clock);
   for (let i = 0; i < 10_000; i++) budget.step();
@@ -32,21 +32,21 @@ test("work goes on until the time is over, and not a step further than the next 
   expect(steps).toBeLessThan(1000);
 });
 
-test("a large step is looked at once", () => {
+test("a large step is checked at once", () => {
   const clock = { now: 100 };
   const budget = budgetAt(clock);
   clock.now = 200;
   expect(codeOf(() => budget.step(1_000_000))).toBe("query.timeout");
 });
 
-test("memory that was taken stays taken", () => {
+test("taken memory stays taken", () => {
   const budget = budgetAt({ now: 0 });
   budget.take(600);
   budget.take(400);
   expect(codeOf(() => budget.take(1))).toBe("query.too_large");
 });
 
-test("memory that a row borrowed is free when the row is done", () => {
+test("memory that a row borrowed is freed when the row is done", () => {
   const budget = budgetAt({ now: 0 });
   budget.take(400);
   for (let row = 0; row < 10; row++) {
@@ -58,21 +58,21 @@ test("memory that a row borrowed is free when the row is done", () => {
   expect(codeOf(() => budget.borrow(1))).toBe("query.too_large");
 });
 
-test("a statement that begins anew has all its memory again", () => {
+test("a statement that starts over has its whole memory again", () => {
   const budget = budgetAt({ now: 0 });
   budget.take(1000);
   budget.release();
   expect(codeOf(() => budget.take(1000))).toBeUndefined();
 });
 
-test("a cancelled budget ends with the reason, the first one given", () => {
+test("a cancelled budget fails with the first reason given", () => {
   const budget = budgetAt({ now: 0 });
   budget.cancel("enough");
   budget.cancel("again");
   expect(() => budget.look()).toThrow("enough");
 });
 
-test("[P9] one row has a shorter time than the statement, from the first look in it", () => {
+test("[P9] one row has a shorter time limit than the statement, from the first check in it", () => {
   const clock = { now: 0 };
   const budget = new Budget({ elapsed: () => clock.now, timeMsMax: 100_000, bytesMax: 1000 });
   budget.startRow();
@@ -84,7 +84,7 @@ test("[P9] one row has a shorter time than the statement, from the first look in
   expect(() => budget.look()).toThrow("the evaluation of one row took longer than 75 ms");
 });
 
-test("[P9] a row of few steps is not ended by a machine that stalls, whatever came before it", () => {
+test("[P9] a row of few steps does not fail on a machine that stalls, whatever came before it", () => {
   const clock = { now: 0 };
   const budget = new Budget({ elapsed: () => clock.now, timeMsMax: 100_000, bytesMax: 1000 });
   budget.step(10 * ROW_STEPS_FREE);
@@ -103,7 +103,7 @@ test("[P9] a row of few steps is not ended by a machine that stalls, whatever ca
   expect(() => budget.look()).toThrow("the statement took longer");
 });
 
-test("each row has its own time, and what is no row has only that of the statement", () => {
+test("each row has its own time limit; other work has only that of the statement", () => {
   const clock = { now: 0 };
   const budget = new Budget({ elapsed: () => clock.now, timeMsMax: 100_000, bytesMax: 1000 });
   for (let row = 0; row < 10; row++) {
@@ -123,7 +123,7 @@ test("each row has its own time, and what is no row has only that of the stateme
   expect(codeOf(() => budget.look())).toBeUndefined();
 });
 
-test("what a row borrowed stays counted while rows of another kind are at work", () => {
+test("memory that a row borrowed stays counted while rows of another kind are processed", () => {
   const clock = { now: 0 };
   const budget = budgetAt(clock);
   budget.borrow(600);
@@ -142,7 +142,7 @@ test("what a row borrowed stays counted while rows of another kind are at work",
   budget.take(900);
 });
 
-test("a row that was held goes on with its own time", () => {
+test("a row that was suspended continues with its own time", () => {
   const clock = { now: 0 };
   const budget = new Budget({ elapsed: () => clock.now, timeMsMax: 100_000, bytesMax: 1000 });
   budget.startRow();

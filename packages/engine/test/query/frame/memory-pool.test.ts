@@ -20,7 +20,7 @@ function budgetOf(pool: MemoryPool, bytesMax = 100 * OWN_BYTES): Budget {
   return new Budget({ elapsed: () => 0, timeMsMax: 100, bytesMax, pool });
 }
 
-test("what is taken is gone until it is given, and one who is refused has taken nothing", () => {
+test("taken memory is unavailable until it is given back, and a refused request takes nothing", () => {
   const pool = new MemoryPool(100);
   pool.take(60);
   expect(codeOf(() => pool.take(41))).toBe("query.busy");
@@ -31,7 +31,7 @@ test("what is taken is gone until it is given, and one who is refused has taken 
   expect(() => pool.give(41)).toThrow("memory that was taken before");
 });
 
-test("a small statement does not touch the pool and is never refused", () => {
+test("a small statement does not use the pool and is never refused", () => {
   const pool = new MemoryPool(0);
   const budget = budgetOf(pool);
   budget.take(OWN_BYTES / 2);
@@ -51,7 +51,7 @@ test("a larger statement takes whole pieces, as many as it needs", () => {
   expect(pool.bytes).toBe(5 * PIECE);
 });
 
-test("memory that a row borrowed is asked for once, not for each row", () => {
+test("memory that a row borrows is requested once, not for each row", () => {
   const pool = new MemoryPool(2 * OWN_BYTES);
   const budget = budgetOf(pool);
   for (let row = 0; row < 100; row++) {
@@ -61,7 +61,7 @@ test("memory that a row borrowed is asked for once, not for each row", () => {
   expect(pool.bytes).toBe(2 * OWN_BYTES);
 });
 
-test("its own limit comes before that of all, and nothing is taken for what it refuses", () => {
+test("the statement's own limit applies before the pool's, and a refused request takes nothing", () => {
   const pool = new MemoryPool(10 * OWN_BYTES);
   const budget = budgetOf(pool, 2 * OWN_BYTES);
   expect(codeOf(() => budget.take(3 * OWN_BYTES))).toBe("query.too_large");
@@ -70,7 +70,7 @@ test("its own limit comes before that of all, and nothing is taken for what it r
   expect(codeOf(() => small.take(1001))).toBe("query.too_large");
 });
 
-test("a statement that begins anew gives its share back and may take it again", () => {
+test("a statement that starts over gives its share back and may take it again", () => {
   const pool = new MemoryPool(2 * OWN_BYTES);
   const budget = budgetOf(pool);
   for (let round = 0; round < 3; round++) {
@@ -81,7 +81,7 @@ test("a statement that begins anew gives its share back and may take it again", 
   }
 });
 
-test("a statement that is over gives its share back once, and takes none after that", () => {
+test("a finished statement gives its share back once, and takes none after that", () => {
   const pool = new MemoryPool(10 * OWN_BYTES);
   const other = budgetOf(pool);
   other.take(2 * OWN_BYTES);
@@ -96,7 +96,7 @@ test("a statement that is over gives its share back once, and takes none after t
   expect(codeOf(() => budget.take(100 * OWN_BYTES))).toBe("query.too_large");
 });
 
-test("a statement that was refused leaves room for others when it is over", () => {
+test("a refused statement leaves memory for others when it ends", () => {
   const pool = new MemoryPool(OWN_BYTES);
   const first = budgetOf(pool);
   const second = budgetOf(pool);
@@ -108,7 +108,7 @@ test("a statement that was refused leaves room for others when it is over", () =
   expect(codeOf(() => budgetOf(pool).take(2 * OWN_BYTES))).toBeUndefined();
 });
 
-test("whatever statements do, the pool is never beyond its bound and is empty when all are over", () => {
+test("whatever statements do, the pool stays within its limit and is empty when all have ended", () => {
   const act = fc.record({
     which: fc.nat(3),
     kind: fc.constantFrom("take", "borrow", "release", "startRow", "end"),

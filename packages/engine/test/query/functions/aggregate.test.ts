@@ -8,7 +8,7 @@ import { startAggregate } from "../../../src/query/functions/aggregate.ts";
 
 const integer = fc.oneof(fc.maxSafeInteger(), fc.bigInt(2n ** 53n, 2n ** 64n - 1n));
 
-test("an average of integers is that of their exact sum", () => {
+test("an average of integers is computed from their exact sum", () => {
   fc.assert(
     fc.property(fc.array(integer, { minLength: 1 }), (integers) => {
       const average = startAggregate("avg", false, {} as Run);

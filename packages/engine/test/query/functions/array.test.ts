@@ -11,7 +11,7 @@ import { call, callFunction, reasonOf, testRun } from "../../support/function-ca
 
 const anyArray: fc.Arbitrary<PresentDatum[]> = fc.array(anyPresentDatum, { maxLength: 6 });
 
-test("what is no array fails, null gives null, MISSING gives MISSING", () => {
+test("a value that is not an array fails, null gives null, MISSING gives MISSING", () => {
   const calls: [string, ...Datum[]][] = [
     ["array_length"],
     ["array_contains_null"],
@@ -43,8 +43,8 @@ test("what is no array fails, null gives null, MISSING gives MISSING", () => {
   }
 });
 
-describe("looking for elements", () => {
-  test("1 and 1.0 are one, '1' is another, objects by what they hold", () => {
+describe("searching for elements", () => {
+  test("1 and 1.0 are equal, '1' is different, objects compare by content", () => {
     expect(call("array_contains", [1, 2], new Float(2))).toBe(true);
     expect(call("array_contains", [1], "1")).toBe(false);
     expect(call("array_contains", [{ a: 1, b: 2 }], { b: 2, a: 1 })).toBe(true);
@@ -53,7 +53,7 @@ describe("looking for elements", () => {
     expect(call("array_position", [5, 6, 7], 9)).toBe(-1);
   });
 
-  test("null is not looked for; array_contains_null does that", () => {
+  test("null is never found; array_contains_null searches for it", () => {
     expect(call("array_contains", [null], null)).toBeNull();
     expect(call("array_position", [null], null)).toBeNull();
     expect(call("array_contains", [1, null], 1)).toBe(true);
@@ -64,7 +64,7 @@ describe("looking for elements", () => {
 });
 
 describe("changing an array", () => {
-  test("append and insert take null as an element, MISSING makes all MISSING", () => {
+  test("append and insert accept null as an element; MISSING makes the result MISSING", () => {
     expect(call("array_append", [1], 2, [3])).toEqual([1, 2, [3]]);
     expect(call("array_append", [], null)).toEqual([null]);
     expect(call("array_append", [1], MISSING)).toBe(MISSING);
@@ -73,7 +73,7 @@ describe("changing an array", () => {
     expect(call("array_insert", [1], null, 1)).toBeNull();
   });
 
-  test("insert counts from 0, or from the end, and stays inside", () => {
+  test("insert counts from 0, or from the end, and stays within the array", () => {
     expect(call("array_insert", [1, 2, 3], 1, 8, 9)).toEqual([1, 8, 9, 2, 3]);
     expect(call("array_insert", [1, 2, 3], -1, 9)).toEqual([1, 2, 9, 3]);
     expect(call("array_insert", [1, 2, 3], 7, 9)).toEqual([1, 2, 3, 9]);
@@ -81,13 +81,13 @@ describe("changing an array", () => {
     expect(reasonOf(call("array_insert", [1], "0", 1))).toBe("expected an integer, found text");
   });
 
-  test("remove takes all that are equal to one of several", () => {
+  test("remove removes all elements that equal one of several values", () => {
     expect(call("array_remove", [1, new Float(1), "1", 2], 1, 2)).toEqual(["1"]);
     expect(call("array_remove", [1, null], null)).toEqual([1]);
     expect(call("array_remove", [1], 9)).toEqual([1]);
   });
 
-  test("replace changes all, or so many", () => {
+  test("replace replaces all occurrences, or the given number of them", () => {
     expect(call("array_replace", [1, 2, 1], 1, 9)).toEqual([9, 2, 9]);
     expect(call("array_replace", [1, 2, 1], 1, 9, 1)).toEqual([9, 2, 1]);
     expect(call("array_replace", [1, 1], 1, 2, 0)).toEqual([1, 1]);
@@ -98,7 +98,7 @@ describe("changing an array", () => {
     expect(reasonOf(call("array_replace", [1], 1, 2, -1))).toBe("expected an integer of 0 or more");
   });
 
-  test("flatten opens so many levels", () => {
+  test("flatten flattens the given number of levels", () => {
     expect(call("array_flatten", [1, [2, [3]]], 0)).toEqual([1, [2, [3]]]);
     expect(call("array_flatten", [1, [2, [3]]], 1)).toEqual([1, 2, [3]]);
     expect(call("array_flatten", [1, [2, [3]]], 2)).toEqual([1, 2, 3]);
@@ -107,7 +107,7 @@ describe("changing an array", () => {
     expect(call("array_flatten", [1], null)).toBeNull();
   });
 
-  test("zip takes one of each in turn", () => {
+  test("zip takes one element of each array in turn", () => {
     expect(call("array_zip", [1, 2], ["a", "b"])).toEqual([1, "a", 2, "b"]);
     expect(call("array_zip", [1], ["a", "b", "c"])).toEqual([1, "a", "b", "c"]);
   });
@@ -117,7 +117,7 @@ describe("changing an array", () => {
     expect(call("array_concat", [1], [], [[2]], [3])).toEqual([1, [2], 3]);
   });
 
-  test("nothing that a function was given is changed", () => {
+  test("no function changes its arguments", () => {
     const given = Object.freeze([3, 1, 2, Object.freeze([1])]);
     for (const name of ["array_reverse", "array_sort"]) call(name, given);
     for (const name of ["array_union", "array_concat", "array_zip"]) call(name, given, given);
@@ -128,7 +128,7 @@ describe("changing an array", () => {
   });
 });
 
-test("array_sort goes by the order of ORDER BY", () => {
+test("array_sort uses the order of ORDER BY", () => {
   expect(call("array_sort", [null, 1, "a", true, [1], { a: 1 }, new Float(0), false])).toEqual([
     false,
     true,
@@ -151,7 +151,7 @@ test("array_sort goes by the order of ORDER BY", () => {
 });
 
 describe("sets", () => {
-  test("they hold each element once, in the order in which it was first seen", () => {
+  test("they hold each element once, in the order of first occurrence", () => {
     expect(call("array_union", [3, 1], [1, 2], [3])).toEqual([3, 1, 2]);
     expect(call("array_intersect", [3, 2, 2, 1], [1, 2, 3], [2, 3])).toEqual([3, 2]);
     expect(call("array_intersect", [null], [null])).toEqual([null]);
@@ -159,7 +159,7 @@ describe("sets", () => {
     expect(call("array_except", [1, new Float(2)], [new Float(1), 2])).toEqual([]);
   });
 
-  test("they are what comparing every element with every other gives", () => {
+  test("they equal the result of comparing every element with every other", () => {
     const isIn = (array: readonly PresentDatum[], datum: Datum): boolean =>
       array.some((element) => equalData(element, datum));
     const distinct = (array: readonly PresentDatum[]): PresentDatum[] =>
@@ -174,10 +174,10 @@ describe("sets", () => {
   });
 });
 
-describe("bounds", () => {
+describe("limits", () => {
   const large = Array.from({ length: 5000 }, (_, i) => i);
 
-  test("a large array is counted before it is made", () => {
+  test("the memory of a large array is counted before it is built", () => {
     for (const [name, ...args] of [
       ["array_concat", large, large],
       ["array_union", large, large],
@@ -191,14 +191,14 @@ describe("bounds", () => {
     }
   });
 
-  test("an array that holds another many times over cannot be flattened for ever", () => {
+  test("flattening an array that contains another many times over ends at the time limit", () => {
     let array: PresentDatum[] = [];
     for (let i = 0; i < 40; i++) array = [array, array];
     const run = testRun({ msPerLook: 10, timeMsMax: 1000 });
     expect(() => callFunction("array_flatten", [array, 64], run)).toThrow("longer than 1000 ms");
   });
 
-  test("sorting and searching look at the clock", () => {
+  test("sorting and searching check the clock", () => {
     const run = testRun({ msPerLook: 2000, bytesMax: 2 ** 30 });
     expect(() => callFunction("array_sort", [large.toReversed()], run)).toThrow("longer than");
     const other = testRun({ msPerLook: 2000 });

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { Failure, Float, MISSING } from "../../../src/query/value/datum.ts";
 import { call } from "../../support/function-call.ts";
 
-test("ifnull takes the first that is not null, and lets MISSING through", () => {
+test("ifnull returns the first argument that is not null, and passes MISSING through", () => {
   expect(call("ifnull", null, 1)).toBe(1);
   expect(call("ifnull", 2, 1)).toBe(2);
   expect(call("ifnull", MISSING, 1)).toBe(MISSING);
@@ -14,13 +14,13 @@ test("ifnull takes the first that is not null, and lets MISSING through", () => 
   expect(call("ifnull", null, null)).toBeNull();
 });
 
-test("ifmissing takes the first that is not MISSING, null included", () => {
+test("ifmissing returns the first argument that is not MISSING, null included", () => {
   expect(call("ifmissing", null, 1)).toBeNull();
   expect(call("ifmissing", MISSING, MISSING, 3)).toBe(3);
   expect(call("ifmissing", MISSING)).toBeNull();
 });
 
-test("coalesce and ifmissingornull take the first that is neither", () => {
+test("coalesce and ifmissingornull return the first argument that is neither", () => {
   for (const name of ["coalesce", "ifmissingornull"]) {
     expect(call(name, MISSING, null, 1)).toBe(1);
     expect(call(name, false, true)).toBe(false);
@@ -38,7 +38,7 @@ test("nvl has a form with two and one with three arguments", () => {
   expect(call("nvl", MISSING, 1, 2)).toBe(2);
 });
 
-test("nullif and missingif take away what is equal, 1 and 1.0 included", () => {
+test("nullif and missingif compare by equality, 1 and 1.0 included", () => {
   expect(call("nullif", 1, 1)).toBeNull();
   expect(call("nullif", 1, new Float(1))).toBeNull();
   expect(call("nullif", 1, 2)).toBe(1);
@@ -54,7 +54,7 @@ test("nullif and missingif need both sides", () => {
   expect(call("missingif", 1, null)).toBe(MISSING);
 });
 
-test("decode takes what stands behind the first equal one, then the last, else null", () => {
+test("decode returns the result after the first equal value, else the default, else null", () => {
   expect(call("decode", 1, 1, "a")).toBe("a");
   expect(call("decode", 2, 1, "a")).toBeNull();
   expect(call("decode", 2, 1, "a", "otherwise")).toBe("otherwise");
@@ -64,7 +64,7 @@ test("decode takes what stands behind the first equal one, then the last, else n
   expect(call("decode", 1, new Float(1), "a", "d")).toBe("a");
 });
 
-test("decode finds null, but not MISSING", () => {
+test("decode matches null, but not MISSING", () => {
   expect(call("decode", null, null, "n", "d")).toBe("n");
   expect(call("decode", MISSING, MISSING, "m", "d")).toBe(MISSING);
   expect(call("decode", 1, MISSING, "m", "d")).toBe("d");

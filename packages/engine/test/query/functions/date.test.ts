@@ -13,11 +13,11 @@ import { START_MS } from "../../support/test-platform.ts";
 const TEXT = "2024-05-17T08:09:10.123+02:00";
 const MS = 1_715_926_150_123;
 
-test("now is when the statement began, as text", () => {
+test("now is the start time of the statement, as text", () => {
   expect(call("now")).toBe("2026-01-01T00:00:00+00:00");
 });
 
-test("clock is when the statement began, as a number or as a format and a zone say", () => {
+test("clock is the start time of the statement, as a number or in a given format and zone", () => {
   expect(call("clock")).toBe(START_MS);
   expect(call("clock", "")).toBe("2026-01-01T00:00:00+00:00");
   expect(call("clock", "%Y")).toBe("2026");
@@ -39,7 +39,7 @@ test("date_cast gives milliseconds: of text, of milliseconds, and of seconds as 
   expect(Object.is(call("date_cast", -0), 0)).toBe(true);
 });
 
-test("date_cast reads text as its format says; a number needs no format", () => {
+test("date_cast parses text with its format; a number needs no format", () => {
   expect(call("date_cast", "15/03/2026", "%d/%m/%Y")).toBe(1_773_532_800_000);
   expect(call("date_cast", "2024-05-17", "YYYY-MM-DD")).toBe(1_715_904_000_000);
   expect(call("date_cast", TEXT, "")).toBe(MS);
@@ -48,7 +48,7 @@ test("date_cast reads text as its format says; a number needs no format", () => 
   expect(reasonOf(call("date_cast", TEXT, "%Q"))).toBe("expected a date format");
 });
 
-test("what is no date fails, what is outside the range of time too", () => {
+test("a value that is not a date, or is outside the range of time, fails", () => {
   for (const datum of ["junk", "2024-05-17", "", true, [1], { a: 1 }, new Uint8Array(1)]) {
     expect(reasonOf(call("date_cast", datum))).toContain("expected a date");
   }
@@ -67,7 +67,7 @@ test("results are text at the offset of the date, or milliseconds", () => {
   expect(call("date_trunc", MS, "year")).toBe(1_704_067_200_000);
 });
 
-test("with a format the result is text, with a zone it is what clocks there show", () => {
+test("with a format the result is text, with a zone it is the local time there", () => {
   expect(call("date_add", MS, "day", 1, "%d/%m/%Y")).toBe("18/05/2024");
   expect(call("date_sub", TEXT, "hour", 8, "%F %R", "UTC")).toBe("2024-05-16 22:09");
   expect(call("date_format", TEXT, "%H:%M")).toBe("08:09");
@@ -77,7 +77,7 @@ test("with a format the result is text, with a zone it is what clocks there show
   expect(reasonOf(call("date_format", TEXT, "%H", 24 * 60))).toContain("expected a time zone");
 });
 
-test("date_format looks at the date before a null format", () => {
+test("date_format checks the date before a null format", () => {
   expect(call("date_format", "2024-05-17", null)).toBeInstanceOf(Failure);
   expect(call("date_format", TEXT, null)).toBeNull();
   expect(call("date_format", TEXT, "%Y", null)).toBeNull();
@@ -115,7 +115,7 @@ test("date_part has the units, the day of the week, the name of the month and th
   }
 });
 
-test("date_range leaves out its end and keeps its start", () => {
+test("date_range includes its start and excludes its end", () => {
   expect(call("date_range", 0, 172_800_000, "day", 1)).toEqual([0, 86_400_000]);
   expect(call("date_range", 0, 172_800_001, "day", 1)).toEqual([0, 86_400_000, 172_800_000]);
   expect(call("date_range", 5, 5, "day", 1)).toEqual([5]);
@@ -126,7 +126,7 @@ test("date_range leaves out its end and keeps its start", () => {
   );
 });
 
-test("date_range goes back with a negative step, and nowhere with none", () => {
+test("date_range goes backwards with a negative step, and is empty with a step of 0", () => {
   expect(call("date_range", 172_800_000, 0, "day", -1)).toEqual([172_800_000, 86_400_000]);
   expect(call("date_range", 0, 172_800_000, "day", -1)).toEqual([0]);
   for (const step of [0, 0.5, -0.5]) {
@@ -134,7 +134,7 @@ test("date_range goes back with a negative step, and nowhere with none", () => {
   }
 });
 
-test("a step of months counts from the last date", () => {
+test("a step of months counts from the previous date", () => {
   const start = "2024-01-31T00:00:00Z";
   expect(call("date_range", start, "2024-04-01T00:00:00Z", "month", 1, "%d.%m.")).toEqual([
     "31.01.",
@@ -143,12 +143,12 @@ test("a step of months counts from the last date", () => {
   ]);
 });
 
-test("date_range ends where time ends", () => {
+test("date_range ends at the end of the range of time", () => {
   expect(call("date_range", 8.64e15 - 1, 8.64e15, "ms", 2)).toEqual([8.64e15 - 1]);
   expect(call("date_range", -8.64e15, -8.64e15 + 5, "year", -1)).toEqual([-8.64e15]);
 });
 
-test("a range that is too long is stopped by memory or by time", () => {
+test("a range that is too long is stopped by the memory or time limit", () => {
   const args = [0, 8.64e15, "ms", 1];
   expect(() => callFunction("date_range", args, testRun({ bytesMax: 1e6 }))).toThrow(
     expect.objectContaining({ code: "query.too_large" }),
@@ -158,13 +158,13 @@ test("a range that is too long is stopped by memory or by time", () => {
   ).toThrow(expect.objectContaining({ code: "query.timeout" }));
 });
 
-test("short ranges in many rows do not add up", () => {
+test("the memory of short ranges in many rows does not add up", () => {
   const run = testRun({ bytesMax: 10_000 });
   for (let row = 0; row < 1000; row++) callFunction("date_range", [0, 7, "ms", 1], run);
   expect(callFunction("date_range", [0, 2, "ms", 1], run)).toEqual([0, 1]);
 });
 
-test("tz_offset gives minutes, of a date or of what a format finds", () => {
+test("tz_offset returns minutes, for a date or a text parsed with a format", () => {
   expect(call("tz_offset", TEXT)).toBe(120);
   expect(call("tz_offset", "2024-05-17T08:09:10-03:30")).toBe(-210);
   expect(call("tz_offset", "Asia/Tokyo", "TZN")).toBe(540);
@@ -196,7 +196,7 @@ test("durations are milliseconds, or another unit of seconds and below", () => {
   }
 });
 
-test("null gives null and MISSING gives MISSING, in every function and every place", () => {
+test("null gives null and MISSING gives MISSING, for every function and argument", () => {
   for (const { name, arity } of DATE_FUNCTIONS) {
     const [least] = arity;
     for (let place = 0; place < least; place++) {

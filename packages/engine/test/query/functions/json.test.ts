@@ -16,7 +16,7 @@ describe("serialize_json", () => {
     expect(call("serialize_json", MISSING)).toBe(MISSING);
   });
 
-  test("tells integers from floats, and keeps every digit", () => {
+  test("distinguishes integers from floats, and keeps every digit", () => {
     for (const [datum, text] of [
       [1, "1"],
       [new Float(1), "1.0"],
@@ -43,7 +43,7 @@ describe("serialize_json", () => {
     expect(call("serialize_json", new Uint8Array([0, 1, 2]))).toBe("[0,1,2]");
   });
 
-  test("stops before a datum that holds a part many times fills the memory", () => {
+  test("stops before a value that contains a part many times fills the memory", () => {
     let datum: PresentDatum = "x".repeat(100);
     for (let i = 0; i < 40; i++) datum = [datum, datum];
     const run = testRun({ bytesMax: 1_000_000 });
@@ -52,7 +52,7 @@ describe("serialize_json", () => {
     expect(() => callFunction("serialize_json", [datum], other)).toThrow("longer than 20 ms");
   });
 
-  test("text that the host could not hold fails", () => {
+  test("fails for text that the host cannot hold", () => {
     const part = "x".repeat(2 ** 25);
     const run = testRun({ bytesMax: Number.POSITIVE_INFINITY });
     const outcome = callFunction("serialize_json", [[part, part, part, part]], run);
@@ -79,7 +79,7 @@ describe("deserialize_json", () => {
     }
   });
 
-  test("fails on what is not JSON, and on what no value can be", () => {
+  test("fails for text that is not JSON, and for JSON that is no value", () => {
     for (const text of [
       "",
       "nope",
@@ -98,7 +98,7 @@ describe("deserialize_json", () => {
     expect(call("deserialize_json", null)).toBeNull();
   });
 
-  test("64 levels may hold a float", () => {
+  test("accepts a float at level 64", () => {
     const text = `${"[".repeat(64)}1.0,9007199254740993${"]".repeat(64)}`;
     expect(reasonOf(call("deserialize_json", text))).toBeUndefined();
   });
@@ -108,24 +108,24 @@ describe("deserialize_json", () => {
     expect(Object.entries(read)).toEqual([["__proto__", 1.5]]);
   });
 
-  test("large text is counted", () => {
+  test("counts the memory of large text", () => {
     const run = testRun({ bytesMax: 70_000 });
     const text = `[${"[],".repeat(3000)}[]]`;
     expect(() => callFunction("deserialize_json", [text], run)).toThrow("70000 bytes");
   });
 });
 
-test("text beyond the basic plane beside a float is text", () => {
+test("accepts text beyond the basic plane next to a float", () => {
   expect(call("deserialize_json", '["\u{10000}", 2.0]')).toEqual(["\u{10000}", new Float(2)]);
 });
 
-test("long text says what short text says, null included", () => {
+test("gives the same error for long text as for short text, null included", () => {
   const parts = '[null,true,false,-0,1.0,18446744073709551616,"\\"\\\\",{"a":null}]';
   const [long] = [call("deserialize_json", `[${`${parts},`.repeat(50)}${parts}]`)] as [Datum[]];
   expect(long).toEqual(Array.from({ length: 51 }, () => call("deserialize_json", parts)));
 });
 
-test("what was written is read again as the same datum, floats as floats", () => {
+test("parsing a serialized value returns the same value, floats as floats", () => {
   fc.assert(
     fc.property(anyPresentDatum, (datum) => {
       const text = call("serialize_json", datum) as string;
@@ -137,7 +137,7 @@ test("what was written is read again as the same datum, floats as floats", () =>
   );
 });
 
-test("long text is read as short text is", () => {
+test("long text is parsed like short text", () => {
   fc.assert(
     fc.property(anyPresentDatum, fc.constantFrom("", " ", "\n\t "), (datum, space) => {
       const text = call("serialize_json", datum) as string;

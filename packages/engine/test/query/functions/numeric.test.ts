@@ -23,7 +23,7 @@ const REAL = [
 ];
 const ALL = ["abs", "ceil", "floor", "round", ...REAL];
 
-test("null gives null, MISSING gives MISSING, and what is no number fails", () => {
+test("null gives null, MISSING gives MISSING, and a value that is not a number fails", () => {
   for (const name of ALL) {
     expect(call(name, null)).toBeNull();
     expect(call(name, MISSING)).toBe(MISSING);
@@ -44,20 +44,20 @@ test("rounding leaves integers as they are and floats as floats", () => {
   expect(call("round", new Float(3))).toStrictEqual(new Float(3));
 });
 
-test("abs has room for the least integer", () => {
+test("abs of the least integer is exact", () => {
   expect(call("abs", -3)).toBe(3);
   expect(call("abs", -2.5)).toBe(2.5);
   expect(call("abs", new Float(-0))).toStrictEqual(new Float(0));
   expect(call("abs", -(2n ** 63n))).toBe(2n ** 63n);
 });
 
-test("round goes half away from zero", () => {
+test("round rounds half away from zero", () => {
   expect(call("round", 2.5)).toStrictEqual(new Float(3));
   expect(call("round", -2.5)).toStrictEqual(new Float(-3));
   expect(call("round", 0.499_999_999_999_999_94)).toStrictEqual(new Float(0));
 });
 
-test("round takes a float as it is in binary", () => {
+test("round uses the exact binary value of a float", () => {
   expect(call("round", 8.765_43, 2)).toBe(8.77);
   expect(call("round", 2.675, 2)).toBe(2.68);
   expect(call("round", 1.005, 2)).toStrictEqual(new Float(1));
@@ -79,14 +79,14 @@ test("round of an integer to negative digits is exact", () => {
   expect(call("round", 2n ** 63n, -1)).toBe(9_223_372_036_854_775_810n);
 });
 
-test("the digits of round are an integer", () => {
+test("the digits of round must be an integer", () => {
   expect(call("round", 8.765_43, new Float(2))).toBe(8.77);
   expect(call("round", 8.765_43, null)).toBeNull();
   expect(reasonOf(call("round", 8.765_43, 1.9))).toBe("expected an integer, found a float");
   expect(reasonOf(call("round", 8.765_43, "a"))).toBe("expected an integer, found text");
 });
 
-test("a rounded float is the one next to what is at most half a unit away, and rounding again changes nothing", () => {
+test("a rounded float is at most half a unit away, and rounding again changes nothing", () => {
   const finite = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 });
   fc.assert(
     fc.property(finite, fc.integer({ min: -8, max: 8 }), (float, digits) => {
@@ -101,7 +101,7 @@ test("a rounded float is the one next to what is at most half a unit away, and r
   );
 });
 
-test("functions of angles give floats, and NaN where there is no result", () => {
+test("trigonometric functions return floats, and NaN where there is no result", () => {
   expect(call("sin", 0)).toStrictEqual(new Float(0));
   expect(call("cos", 0)).toStrictEqual(new Float(1));
   expect(call("acos", 0)).toBe(Math.PI / 2);

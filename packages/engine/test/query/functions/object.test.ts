@@ -15,7 +15,7 @@ import { call, callFunction, reasonOf, testRun } from "../../support/function-ca
 
 const NO_OBJECTS = [[1], "a", 1, new Float(1), new Uint8Array([1])];
 
-test("what is no object fails, null gives null, MISSING gives MISSING", () => {
+test("a value that is not an object fails, null gives null, MISSING gives MISSING", () => {
   for (const [name, ...rest] of [
     ["object_keys"],
     ["object_values"],
@@ -47,13 +47,13 @@ test("keys, values and contents come in the order of keys", () => {
   expect(reasonOf(call("object_content", { a: 1 }, "z"))).toBe("expected an object, found text");
 });
 
-test("object_size is about the bytes that it holds", () => {
+test("object_size is approximately the bytes that the object holds", () => {
   expect(call("object_size", { a: 1 })).toBe(9);
   expect(call("object_size", {})).toBe(0);
   expect(call("object_size", { é: "日", b: [true, null, 1.5], c: new Uint8Array(4) })).toBe(21);
 });
 
-test("object_field reads a field of its own, and only that", () => {
+test("object_field reads an own field only, nothing inherited", () => {
   expect(call("object_field", { a: 1 }, "a")).toBe(1);
   expect(call("object_field", { a: { b: 2 } }, "a.b")).toBe(MISSING);
   expect(call("object_field", {}, "constructor")).toBe(MISSING);
@@ -63,7 +63,7 @@ test("object_field reads a field of its own, and only that", () => {
 });
 
 describe("object_set", () => {
-  test("adds a field; replaces one only when it is told to", () => {
+  test("adds a field; replaces one only if asked to", () => {
     expect(call("object_set", { a: 1 }, "b", 2)).toEqual({ a: 1, b: 2 });
     expect(call("object_set", { a: 1 }, "b", 2, false)).toEqual({ a: 1, b: 2 });
     expect(call("object_set", { a: 1 }, "a", 2, true)).toEqual({ a: 2 });
@@ -71,7 +71,7 @@ describe("object_set", () => {
     expect(call("object_set", { a: { b: 1 } }, "a.b", 2)).toEqual({ a: { b: 1 }, "a.b": 2 });
   });
 
-  test("null is a value, but no key and no answer; MISSING takes the field away", () => {
+  test("accepts null as the value, not as the key or the flag; MISSING removes the field", () => {
     expect(call("object_set", { a: 1 }, "b", null)).toEqual({ a: 1, b: null });
     expect(call("object_set", { a: 1 }, null, 2)).toBeNull();
     expect(reasonOf(call("object_set", { a: 1 }, "b", 2, null))).toContain("expected a boolean");
@@ -85,7 +85,7 @@ describe("object_set", () => {
   });
 });
 
-test("object_unset takes a field away; an absent one must be allowed", () => {
+test("object_unset removes a field; an absent one must be allowed", () => {
   expect(call("object_unset", { a: 1, b: 2 }, "a")).toEqual({ b: 2 });
   expect(reasonOf(call("object_unset", { a: 1 }, "z"))).toBe("expected a key of the object");
   expect(call("object_unset", { a: 1 }, "z", true)).toEqual({ a: 1 });
@@ -93,7 +93,7 @@ test("object_unset takes a field away; an absent one must be allowed", () => {
   expect(reasonOf(call("object_unset", { a: 1 }, 1))).toContain("expected text for the key");
 });
 
-test("object_rename moves a field, over another one if need be", () => {
+test("object_rename moves a field, over another one if necessary", () => {
   expect(call("object_rename", { a: 1, b: 2 }, "a", "z")).toEqual({ b: 2, z: 1 });
   expect(call("object_rename", { a: 1, b: 2 }, "a", "b")).toEqual({ b: 1 });
   expect(call("object_rename", { a: 1 }, "a", "a")).toEqual({ a: 1 });
@@ -102,13 +102,13 @@ test("object_rename moves a field, over another one if need be", () => {
   expect(reasonOf(call("object_rename", { a: 1 }, 5, "a"))).toContain("expected text for the key");
 });
 
-test("object_concat joins one level deep, the last field of a name stays", () => {
+test("object_concat merges one level deep, and the last field of a name wins", () => {
   expect(call("object_concat", { a: 1, b: 1 }, { b: 2 }, { c: 3 })).toEqual({ a: 1, b: 2, c: 3 });
   expect(call("object_concat", { a: { x: 1 } }, { a: { y: 2 } })).toEqual({ a: { y: 2 } });
   expect(call("object_concat", { a: 1 }, null)).toBeNull();
 });
 
-test("a field named __proto__ is a field like others", () => {
+test("a field named __proto__ is an ordinary field", () => {
   const odd: MutableDatumObject = {};
   setField(odd, "__proto__", 1);
   const set = call("object_set", { a: 1 }, "__proto__", 2) as object;
@@ -118,7 +118,7 @@ test("a field named __proto__ is a field like others", () => {
   expect(Object.keys(call("object_rename", odd, "__proto__", "b") as object)).toEqual(["b"]);
 });
 
-test("what was taken apart is put together again, and nothing given is changed", () => {
+test("an object split into entries can be rebuilt, and no argument is changed", () => {
   const anyObject = fc.dictionary(fc.string({ maxLength: 4 }), fc.integer());
   fc.assert(
     fc.property(anyObject, (given) => {
@@ -133,7 +133,7 @@ test("what was taken apart is put together again, and nothing given is changed",
   );
 });
 
-test("large objects are counted", () => {
+test("the memory of large objects is counted", () => {
   const large = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`key ${i}`, i]));
   for (const [name, ...args] of [
     ["object_concat", large, large],

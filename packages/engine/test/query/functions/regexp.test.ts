@@ -13,7 +13,7 @@ function isFound(text: string, pattern: string, flags?: string): unknown {
     : call("regexp_like", text, pattern, flags);
 }
 
-test("a pattern is found anywhere in the text", () => {
+test("a pattern matches anywhere in the text", () => {
   expect(isFound("hello", "l+")).toBe(true);
   expect(isFound("hello", "^l")).toBe(false);
   expect(isFound("hello", "^h.*o$")).toBe(true);
@@ -21,7 +21,7 @@ test("a pattern is found anywhere in the text", () => {
   expect(isFound("", "")).toBe(true);
 });
 
-test("i ignores case and c does not; the later one counts", () => {
+test("i ignores case and c does not; the later flag wins", () => {
   expect(isFound("Hello", "hello")).toBe(false);
   expect(isFound("Hello", "hello", "i")).toBe(true);
   expect(isFound("Hello", "hello", "ic")).toBe(false);
@@ -37,7 +37,7 @@ test("m makes ^ and $ mean lines, s lets the dot match a newline", () => {
   expect(isFound("A\nB", "^b", "im")).toBe(true);
 });
 
-test("x leaves out blanks and comments, but not what is escaped or quoted", () => {
+test("x ignores blanks and comments, except escaped or quoted ones", () => {
   expect(isFound("ab", "a b", "x")).toBe(true);
   expect(isFound("ab", "a # first\n b # second", "x")).toBe(true);
   expect(isFound("a b", "a\\ b", "x")).toBe(true);
@@ -48,7 +48,7 @@ test("x leaves out blanks and comments, but not what is escaped or quoted", () =
   expect(reasonOf(call("regexp_like", "a", "a\\", "x"))).toContain("expected a valid pattern");
 });
 
-test("what is not valid fails: patterns, flags, look-around, back-references", () => {
+test("invalid patterns, flags, look-around and back-references fail", () => {
   for (const pattern of ["(", "[", "a**", "(a)\\1", "a(?=b)", "(?<!a)b", "\\", "(?x)a"]) {
     expect(reasonOf(call("regexp_like", "a", pattern)), pattern).toContain("a valid pattern");
   }
@@ -58,7 +58,7 @@ test("what is not valid fails: patterns, flags, look-around, back-references", (
   }
 });
 
-test("null gives null, MISSING gives MISSING, what is not text fails", () => {
+test("null gives null, MISSING gives MISSING, a value that is not text fails", () => {
   expect(call("regexp_like", null, "a")).toBeNull();
   expect(call("regexp_like", "a", "a", null)).toBeNull();
   expect(call("regexp_like", "a", MISSING)).toBe(MISSING);
@@ -71,7 +71,7 @@ test("null gives null, MISSING gives MISSING, what is not text fails", () => {
   }
 });
 
-test("patterns that hold up other engines are answered", () => {
+test("patterns that are slow in backtracking engines finish", () => {
   const text = "a".repeat(100_000);
   expect(isFound(text, "(a+)+$")).toBe(true);
   expect(isFound(`${text}!`, "(a+)+$")).toBe(false);
@@ -79,7 +79,7 @@ test("patterns that hold up other engines are answered", () => {
   expect(isFound(text, "(a*)*(a*)*(a*)*[bc]")).toBe(false);
 });
 
-test("a pattern is made ready once, and few are kept", () => {
+test("a pattern is compiled once, and the cache is small", () => {
   const platform = testPlatform();
   const made: string[] = [];
   const counting: Platform = {
@@ -100,7 +100,7 @@ test("a pattern is made ready once, and few are kept", () => {
   expect(made.filter((source) => source === "a")).toHaveLength(2);
 });
 
-test("long texts use up the time of the statement", () => {
+test("long texts count against the time limit of the statement", () => {
   const run = testRun({ timeMsMax: 10, msPerLook: 1 });
   const text = "a".repeat(100_000);
   expect(() => {
@@ -120,14 +120,14 @@ test("regexp_replace replaces every match, from left to right", () => {
   expect(call("regexp_replace", "aa", "a", "b")).toBe("bb");
 });
 
-test("a replacement names groups of the pattern; other dollars stand for themselves", () => {
+test("a replacement may name groups of the pattern; other dollar signs are literal", () => {
   expect(replaced("Ada Lovelace", "(\\w+) (\\w+)", "$2, $1")).toBe("Lovelace, Ada");
   expect(replaced("ab", "b", "<$0>")).toBe("a<b>");
   expect(replaced("ab", "(x)?b", "[$1$7]")).toBe("a[]");
   expect(replaced("5", "5", "$$5 $x $")).toBe("$5 $x $");
 });
 
-test("regexp_replace takes text, a valid pattern and known flags", () => {
+test("regexp_replace expects text, a valid pattern and known flags", () => {
   expect(reasonOf(call("regexp_replace", 1, "a", "b"))).toContain("expected a text");
   expect(reasonOf(call("regexp_replace", "a", "a", 1))).toContain("expected a text");
   expect(reasonOf(call("regexp_replace", "a", "(", "b"))).toContain("expected a valid pattern");
@@ -136,7 +136,7 @@ test("regexp_replace takes text, a valid pattern and known flags", () => {
   expect(call("regexp_replace", "a", MISSING, "b")).toBe(MISSING);
 });
 
-test("a text that regexp_replace makes counts before it is there", () => {
+test("the memory of a regexp_replace result is counted before it is built", () => {
   const long = "a".repeat(100_000);
   const run = testRun({ bytesMax: 2 ** 22 });
   expect(() => callFunction("regexp_replace", [long, "a", "$0$0$0$0"], run)).toThrow("memory");

@@ -17,13 +17,13 @@ test("names are in lower case, and each has its own entry", () => {
   expect(findFunction("nosuchfunction")).toBeUndefined();
 });
 
-test("what only the filter language calls is found but never named to users", () => {
+test("functions of the filter language alone are found but not listed", () => {
   expect(findFunction("filter_contains")).toBeDefined();
   expect(FUNCTION_NAMES).not.toContain("filter_contains");
   expect(FUNCTION_NAMES).toHaveLength(FUNCTIONS.size - 1);
 });
 
-test("filter_contains looks for an element of an array, or a part of text", () => {
+test("filter_contains searches for an element of an array, or a part of a text", () => {
   expect(call("filter_contains", [1, "a"], new Float(1))).toBe(true);
   expect(call("filter_contains", [1], 2)).toBe(false);
   expect(call("filter_contains", [null], null)).toBe(true);

@@ -13,7 +13,7 @@ const text = fc.string({
   maxLength: 12,
 });
 
-test("null gives null, MISSING gives MISSING, and what is no text fails", () => {
+test("null gives null, MISSING gives MISSING, and a value that is not text fails", () => {
   for (const name of ["upper", "lower", "length", "byte_length", "char_length", "trim", "ltrim"]) {
     expect(call(name, null)).toBeNull();
     expect(call(name, MISSING)).toBe(MISSING);
@@ -29,7 +29,7 @@ test("null gives null, MISSING gives MISSING, and what is no text fails", () => 
   }
 });
 
-test("letter case is mapped as Unicode has it", () => {
+test("upper and lower case follow Unicode", () => {
   expect(call("upper", "ÀÉ straße 😀x")).toBe("ÀÉ STRASSE 😀X");
   expect(call("lower", "ÀÉ straße")).toBe("àé straße");
 });
@@ -47,7 +47,7 @@ test("length counts bytes of UTF-8, char_length counts characters", () => {
 });
 
 describe("trimming", () => {
-  test("takes white space off both ends, or one", () => {
+  test("removes white space from both ends, or from one", () => {
     expect(call("trim", "\t\nab\r \u0085\u3000")).toBe("ab");
     expect(call("ltrim", "  ab  ")).toBe("ab  ");
     expect(call("rtrim", "\t\nab\r ")).toBe("\t\nab");
@@ -56,7 +56,7 @@ describe("trimming", () => {
     expect(call("trim", "\ufeffa")).toBe("\ufeffa");
   });
 
-  test("takes any characters of a set, also those beyond the first plane", () => {
+  test("removes any characters of a set, also those beyond the basic plane", () => {
     expect(call("ltrim", "xyxabxx", "xy")).toBe("abxx");
     expect(call("rtrim", "ab😀x😀", "x😀")).toBe("ab");
     expect(call("trim", "xxaxx", "x")).toBe("a");
@@ -65,7 +65,7 @@ describe("trimming", () => {
     expect(reasonOf(call("ltrim", "ab", 5))).toBe("expected text, found an integer");
   });
 
-  test("never cuts a character in two", () => {
+  test("never splits a character", () => {
     fc.assert(
       fc.property(text, text, (any, set) => {
         expect((call("trim", any, set) as string).isWellFormed()).toBe(true);
@@ -73,7 +73,7 @@ describe("trimming", () => {
     );
   });
 
-  test("a long run of blanks inside takes one pass", () => {
+  test("reads a long run of inner blanks only once", () => {
     const long = `a${" ".repeat(200_000)}b`;
     expect(call("trim", long)).toBe(long);
   });
@@ -91,14 +91,14 @@ describe("substr and substring", () => {
     expect(call("substr", "abc", new Float(1))).toBe("bc");
   });
 
-  test("a start outside of the text gives null", () => {
+  test("return null for a start outside the text", () => {
     expect(call("substr", "abcdef", 10)).toBeNull();
     expect(call("substr", "abc", -4)).toBeNull();
     expect(call("substr", "abc", 3)).toBeNull();
     expect(call("substr", "abc", 2n ** 60n)).toBeNull();
   });
 
-  test("what is no position fails", () => {
+  test("fail for a value that is not a position", () => {
     expect(reasonOf(call("substr", "abc", "1"))).toBe("expected an integer, found text");
     expect(reasonOf(call("substr", "abc", 1.5))).toBe("expected an integer, found a float");
     expect(reasonOf(call("substr", "abc", 0, -1))).toBe("expected an integer of 0 or more");
@@ -120,7 +120,7 @@ describe("substr and substring", () => {
 });
 
 describe("position, pos, contains, starts_with, ends_with", () => {
-  test("a position counts characters from 0, and is -1 where there is none", () => {
+  test("a position counts characters from 0, and is -1 if there is no match", () => {
     expect(call("position", "語", "日😀語")).toBe(2);
     expect(call("pos", "日😀語", "語")).toBe(2);
     expect(call("position", "", "hello")).toBe(0);
@@ -128,14 +128,14 @@ describe("position, pos, contains, starts_with, ends_with", () => {
     expect(call("pos", "abc", "c")).toBe(2);
   });
 
-  test("contains is true for any of several parts", () => {
+  test("contains is true if any of several parts occurs", () => {
     expect(call("contains", "abc", "a", "z")).toBe(true);
     expect(call("contains", "abc", "y", "z")).toBe(false);
     expect(call("contains", "hello", "")).toBe(true);
     expect(call("contains", "abc", null, "a")).toBeNull();
   });
 
-  test("starts_with and ends_with look at the ends, in their letter case", () => {
+  test("starts_with and ends_with check the ends, case-sensitively", () => {
     expect(call("starts_with", "hello", "he")).toBe(true);
     expect(call("starts_with", "hello", "hello!")).toBe(false);
     expect(call("ends_with", "hello", "o")).toBe(true);
@@ -144,7 +144,7 @@ describe("position, pos, contains, starts_with, ends_with", () => {
 });
 
 describe("joining and splitting", () => {
-  test("concat joins all of its arguments", () => {
+  test("concat joins all its arguments", () => {
     expect(call("concat", "a", "b", "c")).toBe("abc");
     expect(call("concat", "", "")).toBe("");
   });
@@ -165,7 +165,7 @@ describe("joining and splitting", () => {
     expect(call("split", "a😀", "")).toEqual(["a", "😀"]);
   });
 
-  test("what was split is joined again", () => {
+  test("joining the pieces of a split gives the original text", () => {
     fc.assert(
       fc.property(text, text, (any, separator) => {
         expect(call("joinstr", separator, call("split", any, separator))).toBe(
@@ -177,7 +177,7 @@ describe("joining and splitting", () => {
 });
 
 describe("repeat, lpad, rpad", () => {
-  test("repeat writes a text so many times", () => {
+  test("repeat repeats a text the given number of times", () => {
     expect(call("repeat", "ab", 3)).toBe("ababab");
     expect(call("repeat", "ab", 0)).toBe("");
     expect(call("repeat", "", 2n ** 60n)).toBe("");
@@ -185,7 +185,7 @@ describe("repeat, lpad, rpad", () => {
     expect(reasonOf(call("repeat", "a", 1.5))).toBe("expected an integer, found a float");
   });
 
-  test("padding is the first character of its text, a blank without one, and cuts nothing", () => {
+  test("padding uses the first character of its text, a blank by default, and never truncates", () => {
     expect(call("lpad", "ab", 5, "xyz")).toBe("xxxab");
     expect(call("rpad", "ab", 5)).toBe("ab   ");
     expect(call("lpad", "ab", 5, "")).toBe("   ab");
@@ -197,7 +197,7 @@ describe("repeat, lpad, rpad", () => {
     expect(reasonOf(call("rpad", "a", 5, 1))).toBe("expected text, found an integer");
   });
 
-  test("what would be larger than a document fails before it is made", () => {
+  test("a result larger than a document fails before it is built", () => {
     for (const [name, ...args] of [
       ["repeat", "x", 1e12],
       ["repeat", "x", 2n ** 63n],
@@ -211,7 +211,7 @@ describe("repeat, lpad, rpad", () => {
     expect(() => callFunction("repeat", ["x", 20_000], run)).toThrow("more than 10000 bytes");
   });
 
-  test("what was repeated adds up over a statement, unless it is small", () => {
+  test("the memory of repeated texts adds up over a statement, unless they are small", () => {
     const run = testRun({ bytesMax: 100_000 });
     for (let i = 0; i < 1000; i++) callFunction("repeat", ["x", 1000], run);
     for (let i = 0; i < 9; i++) callFunction("repeat", ["x", 10_000], run);
@@ -219,7 +219,7 @@ describe("repeat, lpad, rpad", () => {
     expect(() => callFunction("repeat", ["x", 10_000], run)).toThrow("100000 bytes");
   });
 
-  test("split, joinstr and concat are counted as well", () => {
+  test("the memory of split, joinstr and concat is counted as well", () => {
     const long = "x".repeat(40_000);
     const run = (): ReturnType<typeof testRun> => testRun({ bytesMax: 100_000 });
     expect(() => callFunction("split", [long, ""], run())).toThrow("100000 bytes");
@@ -229,7 +229,7 @@ describe("repeat, lpad, rpad", () => {
     expect(() => callFunction("joinstr", [long, "", "", "", ""], run())).toThrow("100000 bytes");
   });
 
-  test("text that the host could not hold fails, however much memory there is", () => {
+  test("text that the host cannot hold fails, however large the memory limit", () => {
     const run = testRun({ bytesMax: Number.POSITIVE_INFINITY });
     expect(reasonOf(callFunction("repeat", ["x", TEXT_LENGTH_MAX + 1], run))).toBe(
       TEXT_TOO_LONG.reason,
@@ -242,7 +242,7 @@ describe("repeat, lpad, rpad", () => {
   });
 });
 
-test("replace puts one text for another, from the left, as often as it may", () => {
+test("replace substitutes one text for another, from the left, at most the given number of times", () => {
   expect(call("replace", "banana", "an", "AN")).toBe("bANANa");
   expect(call("replace", "banana", "an", "", 1)).toBe("bana");
   expect(call("replace", "aaa", "aa", "b")).toBe("ba");
@@ -254,7 +254,7 @@ test("replace puts one text for another, from the left, as often as it may", () 
   expect(reasonOf(call("replace", "abc", "b", "x", -1))).toBe("expected an integer of 0 or more");
 });
 
-test("what replace makes counts before it is there", () => {
+test("the memory of a replace result is counted before it is built", () => {
   const long = "a".repeat(2 ** 20);
   expect(() => callFunction("replace", [long, "a", "b"], testRun({ bytesMax: 2 ** 22 }))).toThrow(
     "memory",

@@ -21,7 +21,7 @@ const TYPES: readonly (readonly [Datum, string, string])[] = [
   [{}, "object", "object"],
 ];
 
-test("type tells integers from floats, json_type does not and knows no MISSING", () => {
+test("type distinguishes integers from floats; json_type does not, and does not return MISSING", () => {
   for (const [datum, type, jsonType] of TYPES) {
     expect(call("type", datum)).toBe(type);
     expect(call("json_type", datum)).toBe(jsonType);
@@ -38,7 +38,7 @@ test("is_string, is_number and is_boolean leave null and MISSING as they are", (
   }
 });
 
-test("isnull, ismissing and ismissingornull always answer", () => {
+test("isnull, ismissing and ismissingornull always return a boolean", () => {
   for (const [datum] of TYPES) {
     expect(call("isnull", datum)).toBe(datum === null);
     expect(call("ismissing", datum)).toBe(datum === MISSING);
@@ -56,7 +56,7 @@ test("cast takes the type as text", () => {
   expect(reasonOf(call("cast", 1, 2))).toContain("expected the name of a type, found an integer");
 });
 
-test("request_info tells who asks and since when", () => {
+test("request_info returns the caller and the start time of the request", () => {
   expect(call("request_info")).toEqual({
     app_id: "app",
     request_id: "request",

@@ -38,7 +38,7 @@ function shownIn(snapshot: StoreSnapshot): Map<string, Value> {
   return shown;
 }
 
-test("several transactions come as one change of each document", async () => {
+test("several transactions are combined into one change of each document", async () => {
   const { store, execute } = await openFollowed();
   await execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'n': 1}), ({'_id': 'b', 'n': 1})");
   const { txnId } = store;
@@ -57,7 +57,7 @@ test("several transactions come as one change of each document", async () => {
   ]);
 });
 
-test("only wanted collections are told of, with the last transaction", async () => {
+test("only changes of wanted collections are listed, with the last transaction", async () => {
   const { store, execute } = await openFollowed();
   await execute("INSERT INTO c DOCUMENTS ({'_id': 'a'})");
   await execute("INSERT INTO d DOCUMENTS ({'_id': 'a'})");
@@ -66,7 +66,7 @@ test("only wanted collections are told of, with the last transaction", async () 
   expect(found?.map(({ collection, txnId }) => [collection, txnId])).toEqual([["d", 3]]);
 });
 
-test("a log that begins later, another history and too many changes are told as such", async () => {
+test("a log that starts too late, another history and too many changes each have a result of their own", async () => {
   const retention = { ...DEFAULT_RETENTION, logCount: 0 };
   const { store } = await openStore({ retention });
   const insert = (id: number) =>
@@ -94,7 +94,7 @@ test("a log that begins later, another history and too many changes are told as 
   expect(changesAfter(store, last)).toBeUndefined();
 });
 
-test("the changes between two states are their difference, whatever happened between", async () => {
+test("the changes between two states are their difference, whatever happened in between", async () => {
   const rounds = fc.array(anyWrite(), { minLength: 2, maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(rounds, fc.nat(100), async (writes, at) => {

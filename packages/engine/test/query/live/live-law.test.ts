@@ -9,19 +9,19 @@ import { anyCase, anyNarrowedCase, anyWindowCase, expectLaw, hurried } from "./l
 
 const RUNS = histories(25);
 
-test("after every commit a live query shows what its statement gives", async () => {
+test("after every commit a live query shows the result of its statement", async () => {
   await expectLaw(anyCase(), RUNS);
 }, 120_000);
 
-test("[P5] a live query of a narrowed caller shows what his statement gives", async () => {
+test("[P5] a live query of a caller with limited rights shows the result of its statement", async () => {
   await expectLaw(anyNarrowedCase(), RUNS);
 }, 120_000);
 
-test("windows are kept through removals that use up their reserve", async () => {
+test("windows stay correct through deletes that exhaust their reserve", async () => {
   await expectLaw(anyWindowCase(), RUNS);
 }, 120_000);
 
-test("whatever comes while queries are brought up to date, they show what they must", async () => {
+test("live queries show the right rows whatever commits while they are updated", async () => {
   await expectLaw(hurried(anyCase()), RUNS);
   await expectLaw(hurried(anyNarrowedCase()), RUNS);
 }, 120_000);

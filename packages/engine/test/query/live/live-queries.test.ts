@@ -45,7 +45,7 @@ test("a query has its rows as soon as it is registered, and after each commit th
   expect(await advance()).toEqual([]);
 });
 
-test("only queries whose rows differ are named", async () => {
+test("an update returns only the queries whose rows differ", async () => {
   const { follow, execute, advance } = await openCounted(3);
   const texts = [
     "SELECT n FROM c",
@@ -60,7 +60,7 @@ test("only queries whose rows differ are named", async () => {
   expect(textsOf(await advance())).toEqual(["SELECT * FROM d"]);
 });
 
-test("transactions between two looks count as one: what was taken back is no change", async () => {
+test("transactions between two updates count as one: a reverted change is no change", async () => {
   const { follow, execute, advance } = await openCounted(3);
   const query = await follow("SELECT n FROM c");
   await execute("UPDATE c SET n = 10 WHERE n = 0");
@@ -74,7 +74,7 @@ test("transactions between two looks count as one: what was taken back is no cha
   expect(query.rows[0]).toEqual({ n: 11 });
 });
 
-test("rows that were given are never written to", async () => {
+test("returned rows are never modified", async () => {
   const { follow, execute, advance } = await openCounted(2);
   const query = await follow("SELECT n FROM c");
   const { rows } = query;
@@ -84,7 +84,7 @@ test("rows that were given are never written to", async () => {
   expect(query.rows).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-test("rows keep their order, those of equal keys that of their ids", async () => {
+test("rows keep their order, rows with equal keys the order of their ids", async () => {
   const { follow, execute, advance } = await openCounted(4);
   const query = await follow("SELECT _id, s FROM c ORDER BY s DESC LIMIT 3");
   const ids = (): unknown[] => query.rows.map((row) => (row as { _id: Value })["_id"]);
@@ -97,7 +97,7 @@ test("rows keep their order, those of equal keys that of their ids", async () =>
   expect(ids()).toEqual([idOf(3), idOf(0), idOf(1)]);
 });
 
-test("USE IDS gives its rows as they were named, also twice, and follows them", async () => {
+test("USE IDS returns its rows in the given order, repeats included, and follows them", async () => {
   const { follow, execute, advance } = await openCounted(4);
   const query = await follow("SELECT n FROM c USE IDS LIST :ids WHERE n < 9", {
     ids: [idOf(2), idOf(0), idOf(2)],
@@ -136,7 +136,7 @@ async function openCounting(): Promise<{
   return { live: new LiveQueries({ store, platform, appId: "test" }), runner, reads };
 }
 
-test("nothing is read where nobody follows anything, and where nothing was committed", async () => {
+test("nothing is read without live queries or without commits", async () => {
   const { live, runner, reads } = await openCounting();
   await runner.execute({ statement: "INSERT INTO c DOCUMENTS ({'_id': 1, 'n': 1})" });
   reads.snapshots = 0;
@@ -152,7 +152,7 @@ test("nothing is read where nobody follows anything, and where nothing was commi
   expect(reads.snapshots).toBe(0);
 });
 
-test("a kept query reads its collection once, and again only when its reserve is used up", async () => {
+test("an incrementally updated query reads its collection once, and again only when its reserve is exhausted", async () => {
   const { live, runner, reads } = await openCounting();
   const documents = Array.from({ length: 100 }, (_, i) => ({ _id: idOf(i), n: i }));
   const statement = "INSERT INTO c DOCUMENTS (:documents)";
@@ -173,7 +173,7 @@ test("a kept query reads its collection once, and again only when its reserve is
   expect(reads.scans).toBe(1);
 });
 
-test("a query that is not kept runs again only when a change could matter", async () => {
+test("a query that cannot be updated incrementally runs again only if a change could affect it", async () => {
   const { live, runner, reads } = await openCounting();
   const write = async (statement: string): Promise<number> => {
     await runner.execute({ statement });
@@ -201,7 +201,7 @@ test("a query that is not kept runs again only when a change could matter", asyn
   expect(joined.query.rows).toEqual([{ n: 1, k: 7 }]);
 });
 
-test("equal queries are one; arguments and permissions make them differ, callers do not", async () => {
+test("equal queries are shared; arguments and permissions make them differ, callers do not", async () => {
   const { live, register } = await openCounted(3);
   const statement = "SELECT n FROM c WHERE n > :n";
   const rules = { c: ["n < 2"] };
@@ -228,7 +228,7 @@ test("equal queries are one; arguments and permissions make them differ, callers
   expect(live.heldBytes).toBe(0);
 });
 
-test("[P5] a document comes and goes with the permission to read it", async () => {
+test("[P5] a document appears and disappears with the permission to read it", async () => {
   const { register, execute, advance } = await openCounted(2);
   const authority = authorityOf({ c: ["s == 'mine'"] });
   const { query } = await register({ statement: "SELECT n FROM c", authority });
@@ -241,7 +241,7 @@ test("[P5] a document comes and goes with the permission to read it", async () =
   expect(query.rows).toEqual([]);
 });
 
-test("[P6] what the caller has no rule for is refused", async () => {
+test("[P6] a collection that the caller has no rule for is refused", async () => {
   const { live } = await openCounted(1);
   const authority = authorityOf({ c: ["true"] });
   const statement = "SELECT * FROM c WHERE n IN (SELECT n FROM d)";
@@ -258,7 +258,7 @@ async function refusal(work: () => unknown): Promise<string> {
   return "not refused";
 }
 
-test("what is no query about documents alone is refused", async () => {
+test("a statement that depends on more than documents is refused", async () => {
   const { live } = await openCounted(1);
   for (const statement of [
     "EXPLAIN SELECT * FROM c",
@@ -288,7 +288,7 @@ test("what is no query about documents alone is refused", async () => {
   expect(live.count).toBe(0);
 });
 
-test("a query that would hold too much is refused", async () => {
+test("a query that would hold too much memory is refused", async () => {
   const { live } = await openCounted(100, { queryBytes: 10_000 });
   expect(await refusal(() => live.register({ statement: "SELECT * FROM c" }))).toBe(
     "query.too_large",
@@ -302,7 +302,7 @@ test("a query that would hold too much is refused", async () => {
   expect(live.heldBytes).toBeLessThan(10_000);
 });
 
-test("all queries together hold no more than they may", async () => {
+test("all queries together stay within their memory limit", async () => {
   const { live } = await openCounted(10, { heldBytes: 6000 });
   await live.register({ statement: "SELECT * FROM c" });
   expect(await refusal(() => live.register({ statement: "SELECT n, s FROM c" }))).toBe(
@@ -311,7 +311,7 @@ test("all queries together hold no more than they may", async () => {
   expect(live.count).toBe(1);
 });
 
-test("a query that comes to hold too much is told once why it is over, and holds nothing", async () => {
+test("a query that grows too large fails once with the reason, and holds nothing", async () => {
   const { live, register, execute, advance } = await openCounted(2, { queryBytes: 10_000 });
   const { query, close } = await register({ statement: "SELECT s FROM c" });
   await register({ statement: "SELECT n FROM c" });
@@ -330,7 +330,7 @@ test("a query that comes to hold too much is told once why it is over, and holds
   ]);
 });
 
-test("where the log does not reach back any more, everything is read again", async () => {
+test("if the log no longer reaches back, everything is read again", async () => {
   const retention = { ...DEFAULT_RETENTION, logCount: 0 };
   const { store, platform } = await openStore({ retention });
   const runner = new StatementRunner({ store, platform, appId: "test" });
@@ -363,7 +363,7 @@ test.runIf(isFullSize)("a change of very many documents is followed", async () =
   expect(first.rows).toEqual([{ n: -CHANGED_DOCUMENTS_MAX }]);
 });
 
-test("long work takes turns, and those who ask meanwhile share what comes next", async () => {
+test("long work runs in slices, and callers that ask meanwhile share the next update", async () => {
   const { live, execute } = await openCounted(50, { timeMs: Infinity }, hurriedClock());
   const first = live.register({ statement: "SELECT n FROM c WHERE n < 2" });
   const second = live.register({ statement: "SELECT n FROM c WHERE n < 2" });
@@ -381,7 +381,7 @@ test("long work takes turns, and those who ask meanwhile share what comes next",
   expect((await late).query.rows).toEqual([{ n: 100 }]);
 });
 
-test("a query that is read while others are brought up to date loses nothing and keeps nothing", async () => {
+test("a query registered while others are updated misses nothing and keeps nothing", async () => {
   const { live, execute } = await openCounted(400, { timeMs: Infinity }, hurriedClock());
   await live.register({ statement: "SELECT n FROM c LIMIT 1" });
   await execute("UPDATE c SET s = 'y' WHERE n = 0");
@@ -400,7 +400,7 @@ test("a query that is read while others are brought up to date loses nothing and
   expect(query.rows).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }]);
 });
 
-test("a query that is closed while it is brought up to date holds nothing afterwards", async () => {
+test("a query that is closed while it is updated holds nothing afterwards", async () => {
   const { live, execute } = await openCounted(100, { timeMs: Infinity }, hurriedClock());
   const { close } = await live.register({ statement: "SELECT count(*) AS k FROM c" });
   await execute("DELETE FROM c WHERE n = 1");
@@ -410,7 +410,7 @@ test("a query that is closed while it is brought up to date holds nothing afterw
   expect(live.heldBytes).toBe(0);
 });
 
-test("when the store fails, so does the advance, and the next one makes up for it", async () => {
+test("if the store fails, so does the update, and the next one catches up", async () => {
   const { store, live, follow, execute } = await openCounted(3);
   const query = await follow("SELECT n FROM c");
   await execute("UPDATE c SET n = n + 1");

@@ -54,7 +54,7 @@ test("a document enters, stays in, or leaves a condition", () => {
   expect(matches(index, [{ n: 0 }, { n: 1 }])).toEqual([]);
 });
 
-test("a condition with an equality is named only for the values that it asks for", () => {
+test("a condition with an equality is found only for the values that it names", () => {
   const index = newIndex();
   for (const owner of ["ada", "bob", "eve"]) add(index, `owner = '${owner}' AND n > 1`);
   expect(
@@ -69,7 +69,7 @@ test("a condition with an equality is named only for the values that it asks for
   ]);
 });
 
-test("a condition without an equality is named for every document of its collection", () => {
+test("a condition without an equality is found for every document of its collection", () => {
   const index = newIndex();
   add(index, "n > 1");
   add(index, "owner = 'ada' OR n = 1");
@@ -80,7 +80,7 @@ test("a condition without an equality is named for every document of its collect
   expect(index.has("other")).toBe(false);
 });
 
-test("equal is what the language takes for equal", () => {
+test("the index uses the equality of the query language", () => {
   const index = newIndex();
   add(index, "n = 1.0");
   add(index, "n = :big", { big: 2n ** 60n });
@@ -106,7 +106,7 @@ test("members of IN, ids of any type, nested paths and arguments are found", () 
   expect(matches(index, [undefined, {}], { number: 2, shop: 1 })).toEqual(["enter _id = :id"]);
 });
 
-test("values that have no short key are found all the same", () => {
+test("values without a short key are found as well", () => {
   const long = "x".repeat(1000);
   const index = newIndex();
   add(index, "s = :long", { long });
@@ -115,7 +115,7 @@ test("values that have no short key are found all the same", () => {
   expect(matches(index, [{ s: [1, 2] }, undefined])).toEqual(["leave s = [1, 2]"]);
 });
 
-test("of several equalities the id is taken, then what tells more", () => {
+test("of several equalities the index uses the id, then the most selective one", () => {
   const index = newIndex();
   add(index, "kind = 'task' AND _id = 'd'");
   add(index, "done = true AND owner = 'ada'");
@@ -126,14 +126,14 @@ test("of several equalities the id is taken, then what tells more", () => {
   expect(touched(index, [undefined, { kind: "task" }], "other")).toHaveLength(1);
 });
 
-test("a failure is no match, also where it ends one", () => {
+test("a failed evaluation is no match, also if it ends a match", () => {
   const index = newIndex();
   add(index, "upper(s) = 'A'");
   expect(matches(index, [{ s: "a" }, { s: 1 }])).toEqual(["leave upper(s) = 'A'"]);
   expect(matches(index, [{ s: 1 }, { s: 2 }])).toEqual([]);
 });
 
-test("[P5] a document that the caller may not read matches nothing of his", () => {
+test("[P5] a document that the caller may not read matches none of its conditions", () => {
   const index = newIndex();
   add(index, "n > 0", {}, authorityOf({ c: ["owner == 'ada'"] }));
   expect(matches(index, [undefined, { n: 1, owner: "bob" }])).toEqual([]);
@@ -151,7 +151,7 @@ test("[P5] a document that the caller may not read matches nothing of his", () =
   ).toEqual(["leave n > 0"]);
 });
 
-test("what takes too long for a document is told, and harms no other condition", () => {
+test("a condition that takes too long for a document is reported, and affects no other condition", () => {
   let now = 0;
   const platform = { ...testPlatform(), elapsed: () => (now += 200) };
   const index = new MatchIndex<string>(platform, "test");
@@ -163,7 +163,7 @@ test("what takes too long for a document is told, and harms no other condition",
   expect(matches(index, [undefined, { t }])).toEqual([`enter t IS NOT MISSING`, `failed ${loop}`]);
 });
 
-test("callers who come later than a document may take are not charged for it", () => {
+test("conditions added later than the time limit of a document are not charged for it", () => {
   let now = 0;
   const platform = { ...testPlatform(), elapsed: () => now };
   const index = new MatchIndex<string>(platform, "test");
@@ -176,7 +176,7 @@ test("callers who come later than a document may take are not charged for it", (
   expect(matches(index, [undefined, { n: 5001, owner: "bob" }])).toEqual(["enter n > 5000"]);
 });
 
-test("a condition that was removed is named no more, and its collection is forgotten", () => {
+test("a removed condition is no longer found, and its collection is forgotten", () => {
   const index = newIndex();
   const { plan } = prepareCondition("SELECT * FROM c WHERE n = 1");
   const loose = prepareCondition("SELECT * FROM c");
@@ -190,7 +190,7 @@ test("a condition that was removed is named no more, and its collection is forgo
   expect(index.has("c")).toBe(false);
 });
 
-test("a subscription is SELECT * of one collection, and about documents alone", () => {
+test("a subscription is SELECT * of one collection, and depends on documents alone", () => {
   for (const text of [
     "SELECT a FROM c",
     "SELECT * FROM c ORDER BY a",
@@ -209,7 +209,7 @@ test("a subscription is SELECT * of one collection, and about documents alone", 
   }
 });
 
-test("for any conditions and documents it says what evaluating all of them says", () => {
+test("for any conditions and documents the index agrees with evaluating all of them", () => {
   const { condition } = anyExpressions("");
   const conditions = fc.array(condition, { minLength: 1, maxLength: 12 });
   fc.assert(
@@ -260,7 +260,7 @@ const TEXTS = ["", "1", "a", "a\0", "\u{1f697}", LONG, `${LONG}a`];
 const WHOLES = [[], [1], [1, null], {}, { x: 1 }, { x: 1, y: [] }, new Uint8Array([1])];
 const VALUES: readonly Value[] = [...NUMBERS, ...TEXTS, ...WHOLES, true, false, null];
 
-test("for any values it never misses an equality that holds", () => {
+test("for any values the index misses no equality that holds", () => {
   const value = fc.constantFrom(...VALUES);
   const list = fc.array(value, { maxLength: 3 });
   const asked = fc.array(fc.record({ v: value, w: value, list }), { minLength: 1, maxLength: 6 });

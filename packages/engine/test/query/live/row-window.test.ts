@@ -30,7 +30,7 @@ function windowOf(count: number, limit: number, offset = 0): RowWindow {
   return window;
 }
 
-test("rows stand in the order of their keys, those of equal keys by id", () => {
+test("rows are in the order of their keys, and rows with equal keys in the order of ids", () => {
   const window = new RowWindow(byKey, { offset: 0, limit: Infinity });
   for (const [id, key] of [
     [3, 1],
@@ -42,14 +42,14 @@ test("rows stand in the order of their keys, those of equal keys by id", () => {
   expect(idsOf(window.given)).toEqual([4, 2, 3, 1]);
 });
 
-test("a row of the reserve moves up when one before it goes", () => {
+test("a row of the reserve moves up when an earlier one is removed", () => {
   const window = windowOf(100, 2);
   drop(window, "0000");
   expect(idsOf(window.given)).toEqual([1, 2]);
   expect(window.isShort).toBe(false);
 });
 
-test("a window is short when its reserve is used up and there may be more", () => {
+test("a window is short when its reserve is exhausted and there may be more rows", () => {
   const window = windowOf(100, 2);
   for (let i = 0; i < 16; i++) drop(window, String(i).padStart(4, "0"));
   expect(window.isShort).toBe(false);
@@ -64,7 +64,7 @@ test("a window that has all rows is never short", () => {
   expect(window.length).toBe(0);
 });
 
-test("of a row behind the bound nothing is kept, also when there is room", () => {
+test("a row beyond the bound is not kept, even if there is space", () => {
   const window = windowOf(100, 2);
   drop(window, "0000");
   expect(window.add(rowOf(200, 50))).toBeUndefined();
@@ -72,7 +72,7 @@ test("of a row behind the bound nothing is kept, also when there is room", () =>
   expect(idsOf(window.given)).toEqual([201, 1]);
 });
 
-test("no more is held than what is needed and the reserve", () => {
+test("a window holds only the needed rows and the reserve", () => {
   const window = windowOf(0, 2, 1);
   for (let i = 0; i < 100; i++) window.add(rowOf(i, -i));
   expect(window.length).toBe(3 + 16);
@@ -98,7 +98,7 @@ const anySteps = fc.array(
   { maxLength: 80 },
 );
 
-test("unless it is short, a window gives what a list of all rows gives", () => {
+test("unless it is short, a window equals a list of all rows", () => {
   fc.assert(
     fc.property(fc.nat(4), fc.integer({ min: 1, max: 6 }), anySteps, (offset, limit, steps) => {
       const window = new RowWindow(byKey, { offset, limit });

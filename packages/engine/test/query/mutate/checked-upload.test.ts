@@ -72,7 +72,7 @@ function remove(id: string): UploadOperation {
   return { kind: "delete", collection: "cars", id };
 }
 
-test("[S26] what the session may write is applied", async () => {
+test("[S26] writes that the session may make are applied", async () => {
   const { ada, fields, problems: found } = await bench();
   expect(await ada(OWN, OWN, insert("new", { owner: "ada" }))).toBe("applied");
   expect(await ada(OWN, OWN, set("mine", "n", 2), set("new", "n", 3))).toBe("applied");
@@ -83,14 +83,14 @@ test("[S26] what the session may write is applied", async () => {
   expect(found()).toEqual([]);
 });
 
-test("[S26] who may do everything is not asked", async () => {
+test("[S26] a session that may do everything is not checked", async () => {
   const { as, peer, fields } = await bench();
   expect(await as(undefined, peer.next(set("his", "n", 2)))).toBe("applied");
   expect(await as(authorityOf(true, true), peer.next(set("his", "n", 3)))).toBe("applied");
   expect(fields("his")).toEqual({ owner: "bob", n: 3 });
 });
 
-test("[S26] the permissions are those of the moment when the upload is applied", async () => {
+test("[S26] the permissions are those at the time when the upload is applied", async () => {
   const { store, peer, fields } = await bench();
   const { platform } = await openStore();
   let rights: Authority | undefined = authorityOf(OWN, OWN);
@@ -101,7 +101,7 @@ test("[S26] the permissions are those of the moment when the upload is applied",
   expect(fields("mine")).toEqual({ owner: "ada", n: 1 });
 });
 
-describe("[S26] refused in the same words", () => {
+describe("[S26] refused with the same message", () => {
   const cases: readonly (readonly [string, UploadOperation])[] = [
     ["an update of what may not be read", set("his", "n", 2)],
     ["an update of what does not exist", set("nosuch", "n", 2)],
@@ -135,7 +135,7 @@ test("[S26] a collection without a rule is refused whether it exists or not", as
   expect(await ada({ parts: ["true"] }, OWN, insert("x", { owner: "ada" }))).toBe("applied");
 });
 
-test("[S26] an insert over a document of the session's own is an update of it", async () => {
+test("[S26] an insert over a document that the session may write is an update of it", async () => {
   const { ada, fields } = await bench();
   expect(await ada(OWN, OWN, insert("mine", { owner: "ada", m: 1 }))).toBe("applied");
   expect(fields("mine")).toEqual({ owner: "ada", n: 1, m: 1 });
@@ -143,7 +143,7 @@ test("[S26] an insert over a document of the session's own is an update of it", 
   expect(await ada(OWN, OWN, clean)).toBe("applied");
 });
 
-test("[S26] a write that loses to a newer one is judged as if it had won", async () => {
+test("[S26] a write that loses to a newer one is checked as if it had won", async () => {
   const { as, peer, fields } = await bench();
   const rights = authorityOf(OWN, OWN);
   const old = timeOfMs(START_MS - 60_000);
@@ -157,7 +157,7 @@ test("[S26] a write that loses to a newer one is judged as if it had won", async
   expect(fields("mine")).toEqual({ owner: "ada", n: 1 });
 });
 
-test("[S26] a step is judged by what it leaves, not by what later steps make of it", async () => {
+test("[S26] a step is checked by its own result, not by the result of later steps", async () => {
   const { as, peer, fields } = await bench();
   const rights = authorityOf(OWN, OWN);
   const steps = [[set("mine", "owner", "bob")], [set("mine", "owner", "ada")]];
@@ -167,7 +167,7 @@ test("[S26] a step is judged by what it leaves, not by what later steps make of 
   expect(fields("new")).toBeUndefined();
 });
 
-test("[S27] one refused operation refuses the whole upload, and the next is taken", async () => {
+test("[S27] one refused operation refuses the whole upload, and the next is applied", async () => {
   const { store, peer, as, fields, problems: found } = await bench();
   const rights = authorityOf(OWN, OWN);
   const bad = peer.next(set("mine", "n", 2), insert("new", { owner: "ada" }), set("his", "n", 2));
@@ -181,7 +181,7 @@ test("[S27] one refused operation refuses the whole upload, and the next is take
   expect(found()).toEqual([]);
 });
 
-test("[S26] only contents that the session brought or may read are referred to", async () => {
+test("[S26] an upload may refer only to contents that the session uploaded or may read", async () => {
   const { store, ada } = await bench();
   const token = (id: string): object => ({ types: { pic: "attachment" }, fields: fieldsWith(id) });
   const fieldsWith = (id: string): ValueObject => ({ owner: "ada", pic: { id, len: 1 } });
@@ -204,7 +204,7 @@ test("[S26] only contents that the session brought or may read are referred to",
   expect(await ada(OWN, OWN, edit)).toBe("applied");
 });
 
-test("[S73] a document that grew too large is refused, without its size for who may not read it", async () => {
+test("[S73] a document that grew too large is refused; its size is hidden from a session that may not read it", async () => {
   const { ada, as, peer } = await bench();
   const half = "x".repeat(DOCUMENT_SIZE_MAX / 2 + 1);
   expect(await as(undefined, peer.next(set("his", "a", half)))).toBe("applied");

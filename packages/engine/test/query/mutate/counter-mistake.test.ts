@@ -14,7 +14,7 @@ async function opened(...statements: string[]) {
   return store;
 }
 
-test("SET on a counter warns, with the statement that sets it; so does the INCREMENT behind it", async () => {
+test("SET on a counter warns, with the statement to use instead; so does INCREMENT after it", async () => {
   const { execute, rows } = await opened(COUNTED);
   const set = await execute("UPDATE stock SET qty = 5");
   expect(set.warnings).toEqual([
@@ -42,7 +42,7 @@ test("SET on a counter warns, with the statement that sets it; so does the INCRE
   expect(await rows("SELECT qty FROM stock")).toEqual([{ qty: 4 }]);
 });
 
-test("INCREMENT of a plain number warns once for each document, of a counter or of nothing never", async () => {
+test("INCREMENT warns once for each document with a plain number, never for a counter or a missing field", async () => {
   const { execute } = await opened(PLAIN, "INSERT INTO stock DOCUMENTS ({'_id': 's2'})");
   const first = await execute(INCREMENT);
   expect(first.warnings.map(({ _id }) => _id)).toEqual(["s1"]);
@@ -50,7 +50,7 @@ test("INCREMENT of a plain number warns once for each document, of a counter or 
   expect((await execute(INCREMENT)).totalWarningsCount).toBe(0);
 });
 
-test("a plain value that is no number can only be started anew", async () => {
+test("a plain value that is not a number can only be restarted", async () => {
   const { execute } = await opened("INSERT INTO stock DOCUMENTS ({'_id': 's1', 'qty': 'ten'})");
   const [warning] = (await execute(INCREMENT)).warnings;
   expect(warning?.description).toMatch(
@@ -62,7 +62,7 @@ test.each([
   "UPDATE stock SET shelf = {'qty': 5}",
   "UPDATE stock SET shelf.qty = 5",
   "INSERT INTO stock DOCUMENTS ({'_id': 's1', 'shelf': {'qty': 5}}) ON ID CONFLICT DO UPDATE",
-])("a counter inside of a map is seen as well: %s", async (statement) => {
+])("a counter inside a map is recognised as well: %s", async (statement) => {
   const { execute } = await opened(
     "INSERT INTO COLLECTION stock (shelf MAP (qty COUNTER)) DOCUMENTS ({'_id': 's1', 'shelf': {'qty': 10, 'x': 1}})",
   );
@@ -86,7 +86,7 @@ test("in strict mode both are errors, and nothing is written", async () => {
   expect(await plain.rows("SELECT qty FROM stock")).toEqual([{ qty: 10 }]);
 });
 
-test("more warnings than are listed are counted", async () => {
+test("warnings beyond those listed are counted", async () => {
   const { execute } = await openStatements();
   const documents = Array.from({ length: 15 }, (_, i) => ({ _id: i, qty: 1 }));
   await execute("INSERT INTO stock DOCUMENTS (:documents)", { documents });

@@ -25,7 +25,7 @@ import { openStore } from "../../support/open-store.ts";
 
 const text = (size: number): string => "x".repeat(size);
 
-test("the size is that of the canonical bytes", () => {
+test("the size is the length of the canonical bytes", () => {
   const scalar = fc.oneof(
     fc.string({ unit: "grapheme" }),
     fc.integer(),
@@ -48,7 +48,7 @@ test("the size is that of the canonical bytes", () => {
   fc.assert(fc.property(value, (some) => encodedSize(some) === canonicalBytes(some).length));
 });
 
-test("a float counts as the longest one", () => {
+test("a float counts with its longest encoding", () => {
   expect(encodedSize(0.5)).toBe(9);
   expect(encodedSize(Number.NaN)).toBe(9);
   expect(encodedSize(0.1)).toBe(canonicalBytes(0.1).length);
@@ -68,7 +68,7 @@ test("an insert above the soft limit is written with a warning", async () => {
   expect(desk.ids()).toEqual(["1", "2", "3"]);
 });
 
-test("an insert above the hard limit is refused whole", async () => {
+test("an insert above the hard limit is refused as a whole", async () => {
   const desk = await MutationDesk.open();
   const refused = desk.insert([{ _id: "1" }, { _id: "2", t: text(DOCUMENT_SIZE_MAX) }]);
   await expect(refused).rejects.toMatchObject({ code: "query.evaluation" });
@@ -78,7 +78,7 @@ test("an insert above the hard limit is refused whole", async () => {
   expect(desk.ids()).toEqual([]);
 });
 
-test("an update is judged by the document that it leaves", async () => {
+test("an update is checked by the size of the resulting document", async () => {
   const half = text(DOCUMENT_SIZE_MAX / 2);
   const desk = await MutationDesk.open({ _id: "1", a: half, b: half.slice(100) });
   const grown = desk.update({ set: [["o.c", half]] });
@@ -92,7 +92,7 @@ test("an update is judged by the document that it leaves", async () => {
   expect(Object.keys(desk.read("1") as object).sort()).toEqual(["b", "c"]);
 });
 
-test("what is large and is made small needs no warning", async () => {
+test("an update that makes a large document small has no warning", async () => {
   const desk = await MutationDesk.open({ _id: "1", a: text(DOCUMENT_SIZE_SOFT_MAX) });
   await desk.update({ set: [["a", 1]] });
   expect(desk.warnings.total).toBe(0);
@@ -110,7 +110,7 @@ test("the limits are settings", async () => {
   await expect(refused).rejects.toThrow("exceeds limit of 2048 bytes");
 });
 
-test("a document that is above the limit already may be made smaller", async () => {
+test("a document that is already above the limit may become smaller", async () => {
   const desk = await MutationDesk.open({ _id: "1", a: text(3000), b: text(3000) });
   desk.settings.set("document_size_hard_limit_bytes", 2048);
   await expect(desk.update({ set: [["c", 1]] })).rejects.toThrow("exceeds limit of 2048 bytes");
@@ -124,7 +124,7 @@ function manyFields(count: number, name = "f"): { [field: string]: Value } {
 
 const TOO_MANY_FIELDS = `expected at most ${DOCUMENT_FIELDS_MAX} fields, found`;
 
-test("a document has a bounded number of fields, those of maps included", async () => {
+test("the number of fields of a document is limited, fields of maps included", async () => {
   const desk = await MutationDesk.open();
   await desk.insert([{ _id: "1", ...manyFields(DOCUMENT_FIELDS_MAX) }]);
   const more = desk.update({ set: [["g", 1]] });
@@ -143,26 +143,23 @@ test("a document has a bounded number of fields, those of maps included", async 
   expect(desk.ids()).toEqual(["1", "3", "4"]);
 });
 
-test.runIf(isFullSize)(
-  "a document has a bounded number of values, wherever they are in it",
-  async () => {
-    const desk = await MutationDesk.open();
-    const list = Array.from({ length: DOCUMENT_VALUES_MAX - 1 }, () => []);
-    await desk.insert([{ _id: "1", list }]);
-    const found = `expected at most ${DOCUMENT_VALUES_MAX} values, found`;
-    await expect(desk.update({ set: [["g", 1]] })).rejects.toThrow(found);
-    await expect(desk.insert([{ _id: "2", list: [[...list, []]] }])).rejects.toThrow(found);
-    const pairs = Array.from({ length: DOCUMENT_VALUES_MAX / 2 }, () => ({ a: 1 }));
-    await expect(desk.insert([{ _id: "3", pairs }])).rejects.toThrow(found);
-    const numbers = Array.from({ length: DOCUMENT_VALUES_MAX * 10 }, () => 1);
-    await expect(desk.insert([{ _id: "4", numbers }])).rejects.toThrow(found);
-    await desk.insert([{ _id: "5", numbers: numbers.slice(10) }]);
-    await desk.update({ unset: ["list", "numbers"], set: [["g", 1]] });
-    expect(desk.read("1")).toEqual({ g: 1 });
-  },
-);
+test.runIf(isFullSize)("the number of values of a document is limited, at any depth", async () => {
+  const desk = await MutationDesk.open();
+  const list = Array.from({ length: DOCUMENT_VALUES_MAX - 1 }, () => []);
+  await desk.insert([{ _id: "1", list }]);
+  const found = `expected at most ${DOCUMENT_VALUES_MAX} values, found`;
+  await expect(desk.update({ set: [["g", 1]] })).rejects.toThrow(found);
+  await expect(desk.insert([{ _id: "2", list: [[...list, []]] }])).rejects.toThrow(found);
+  const pairs = Array.from({ length: DOCUMENT_VALUES_MAX / 2 }, () => ({ a: 1 }));
+  await expect(desk.insert([{ _id: "3", pairs }])).rejects.toThrow(found);
+  const numbers = Array.from({ length: DOCUMENT_VALUES_MAX * 10 }, () => 1);
+  await expect(desk.insert([{ _id: "4", numbers }])).rejects.toThrow(found);
+  await desk.insert([{ _id: "5", numbers: numbers.slice(10) }]);
+  await desk.update({ unset: ["list", "numbers"], set: [["g", 1]] });
+  expect(desk.read("1")).toEqual({ g: 1 });
+});
 
-test("a document that has too many fields already may be read, and made smaller", async () => {
+test("a document that already has too many fields may be read, and become smaller", async () => {
   const desk = await MutationDesk.open();
   const fields = manyFields(DOCUMENT_FIELDS_MAX + 10);
   await desk.store.transact((transaction) =>
@@ -174,7 +171,7 @@ test("a document that has too many fields already may be read, and made smaller"
   expect(Object.keys(desk.read("1") as object)).toHaveLength(DOCUMENT_FIELDS_MAX + 9);
 });
 
-test.runIf(isFullSize)("fields that were removed count until they are forgotten", async () => {
+test.runIf(isFullSize)("removed fields count until they are forgotten", async () => {
   const desk = await MutationDesk.open({ _id: "1" });
   const half = DOCUMENT_FIELDS_MAX / 2;
   for (const name of ["a", "b", "c"]) {

@@ -12,7 +12,7 @@ import { dump } from "../../support/open-store.ts";
 const HERE = { _id: "1", a: 1, o: { x: 1, y: { z: 1 } }, l: [1, 2], s: "keep" };
 const { _id: _, ...FIELDS } = HERE;
 
-test("each row is a document, an array is several", async () => {
+test("each row is one document, and an array is several", async () => {
   const desk = await MutationDesk.open();
   const { ids, documents } = await desk.insert([
     [{ _id: "1" }, { _id: "2", a: { b: [1, null] } }],
@@ -23,7 +23,7 @@ test("each row is a document, an array is several", async () => {
   expect(desk.ids()).toEqual(["1", "2", "3"]);
 });
 
-test("no rows are no documents", async () => {
+test("no rows insert no documents", async () => {
   const desk = await MutationDesk.open();
   expect(await desk.insert([])).toEqual({ ids: [], documents: [] });
 });
@@ -38,7 +38,7 @@ test.each<[string, Outcome, string]>([
   ["an array of something else", [{ _id: "2" }, 5], "found an integer"],
   ["an array in an array", [[{ _id: "2" }]], "found an array"],
   ["a failure", new Failure("expected JSON", 3), "cannot evaluate a document: expected JSON"],
-])("%s is no document", async (_name, row, message) => {
+])("%s is not a document", async (_name, row, message) => {
   const desk = await MutationDesk.open();
   const refused = desk.insert([{ _id: "9" }, row]);
   await expect(refused).rejects.toMatchObject({ code: "query.semantic" });
@@ -46,7 +46,7 @@ test.each<[string, Outcome, string]>([
   expect(desk.ids()).toEqual([]);
 });
 
-test("a failure is placed where it happened", async () => {
+test("an error has the place where it occurred", async () => {
   const desk = await MutationDesk.open();
   await expect(desk.insert([new Failure("x", 3)])).rejects.toMatchObject({ offset: 3 });
   await expect(desk.insert([new Failure("x")])).rejects.toMatchObject({ offset: 7 });
@@ -78,7 +78,7 @@ test("1 and '1' are two ids, and the key order of an id does not matter", async 
   await expect(twice).rejects.toMatchObject({ code: "query.semantic" });
 });
 
-test("a document without an id gets a UUID of version 4, each its own", async () => {
+test("each document without an id gets its own UUID of version 4", async () => {
   const desk = await MutationDesk.open();
   const { ids } = await desk.insert([{ a: 1 }, { a: 2 }, {}]);
   expect(new Set(ids).size).toBe(3);
@@ -105,7 +105,7 @@ test.each<InsertPlan["conflict"]>(["fail", "nothing", "update", "merge", "update
   },
 );
 
-test("FAIL refuses the whole statement when one id is here already", async () => {
+test("FAIL refuses the whole statement if one id exists", async () => {
   const desk = await MutationDesk.open(HERE);
   const before = dump(desk.storage);
   const refused = desk.insert([{ _id: "2" }, { _id: "1", a: 2 }, { _id: "3" }]);
@@ -114,7 +114,7 @@ test("FAIL refuses the whole statement when one id is here already", async () =>
   expect(dump(desk.storage)).toEqual(before);
 });
 
-test("DO NOTHING passes over what is here, and does not report it", async () => {
+test("DO NOTHING skips existing documents, and does not report them", async () => {
   const desk = await MutationDesk.open(HERE);
   const conflict = "nothing";
   const { ids, documents } = await desk.insert([{ _id: "1", a: 2 }, { _id: "2" }], { conflict });
@@ -136,17 +136,20 @@ test.each<[Value, Value]>([
   ],
   [{}, FIELDS],
   [{ a: 1 }, FIELDS],
-])("DO UPDATE and DO MERGE merge %j into what is here, and report it", async (given, expected) => {
-  for (const conflict of ["update", "merge"] as const) {
-    const desk = await MutationDesk.open(HERE);
-    const { ids, documents } = await desk.insert([{ _id: "1", ...(given as object) }], {
-      conflict,
-    });
-    expect(ids).toEqual(["1"]);
-    expect(documents[0]?.fields).toEqual(expected);
-    expect(desk.read("1")).toEqual(expected);
-  }
-});
+])(
+  "DO UPDATE and DO MERGE merge %j into the existing document, and report it",
+  async (given, expected) => {
+    for (const conflict of ["update", "merge"] as const) {
+      const desk = await MutationDesk.open(HERE);
+      const { ids, documents } = await desk.insert([{ _id: "1", ...(given as object) }], {
+        conflict,
+      });
+      expect(ids).toEqual(["1"]);
+      expect(documents[0]?.fields).toEqual(expected);
+      expect(desk.read("1")).toEqual(expected);
+    }
+  },
+);
 
 test.each<[Value, readonly string[], Value]>([
   [{ a: 1, s: "keep" }, [], FIELDS],
@@ -157,7 +160,7 @@ test.each<[Value, readonly string[], Value]>([
   [{ o: { x: 9, y: {} } }, ["1"], { ...FIELDS, o: { x: 9, y: { z: 1 } } }],
   [{ o: { y: { w: {} } } }, ["1"], { ...FIELDS, o: { x: 1, y: { z: 1, w: {} } } }],
   [{ n: null }, ["1"], { ...FIELDS, n: null }],
-])("DO UPDATE_LOCAL_DIFF writes only what differs: %j", async (given, ids, expected) => {
+])("DO UPDATE_LOCAL_DIFF writes only the differences: %j", async (given, ids, expected) => {
   const desk = await MutationDesk.open(HERE);
   const before = desk.store.read((view) => view.head.txnId);
   const rows = [{ _id: "1", ...(given as object) }];
@@ -168,7 +171,7 @@ test.each<[Value, readonly string[], Value]>([
   expect(desk.store.read((view) => view.head.txnId) - before).toBe(ids.length);
 });
 
-test("DO UPDATE_LOCAL_DIFF keeps a counter that shows the number which is given", async () => {
+test("DO UPDATE_LOCAL_DIFF keeps a counter that already shows the given number", async () => {
   const desk = await MutationDesk.open({ _id: "1" });
   await desk.update({ apply: [["k", "increment", 5]] });
   const conflict = "update_local_diff";
@@ -185,7 +188,7 @@ test("DO UPDATE_LOCAL_DIFF turns a register into a map when it differs", async (
   expect(desk.read("1")).toEqual({ o: { t: "m" } });
 });
 
-test("an upsert does not touch existence: it is an update of the fields", async () => {
+test("an upsert does not affect existence: it is an update of the fields", async () => {
   const desk = await MutationDesk.open(HERE);
   const alive = (): unknown => desk.store.read((view) => view.state(COLLECTION, "1").state.alive);
   const before = alive();
@@ -203,7 +206,7 @@ test("after a delete an insert starts clean under every policy", async () => {
   }
 });
 
-test("INITIAL writes what is not here, passes over what is, and loses to every other write", async () => {
+test("INITIAL writes new documents, skips existing ones, and loses to every other write", async () => {
   const desk = await MutationDesk.open(HERE);
   const rows = [
     { _id: "1", a: 9 },
@@ -216,7 +219,7 @@ test("INITIAL writes what is not here, passes over what is, and loses to every o
   await expect(desk.insert([{ _id: "2" }])).rejects.toMatchObject({ code: "query.evaluation" });
 });
 
-test("INITIAL does not bring back what was deleted, and does not report it", async () => {
+test("INITIAL does not bring back a deleted document, and does not report it", async () => {
   const desk = await MutationDesk.open({ _id: "1", a: 1 });
   await desk.remove("delete");
   expect(await desk.insert([{ _id: "1", b: 2 }], { isInitial: true })).toEqual({
@@ -226,13 +229,13 @@ test("INITIAL does not bring back what was deleted, and does not report it", asy
   expect(desk.ids()).toEqual([]);
 });
 
-test("7.0 is stored as 7, also deep inside", async () => {
+test("7.0 is stored as 7, also when nested", async () => {
   const desk = await MutationDesk.open();
   await desk.insert([{ _id: "1", a: new Float(7), o: { l: [new Float(1), 2.5] }, z: "s" }]);
   expect(desk.read("1")).toEqual({ a: 7, o: { l: [1, 2.5] }, z: "s" });
 });
 
-test("declared types force how a field is stored", async () => {
+test("declared types determine how a field is stored", async () => {
   const desk = await MutationDesk.open();
   const types = { m: { n: "counter" }, r: "register", k: "counter" } as const;
   await desk.insert([{ _id: "1", m: { n: 3, o: 1 }, r: { a: 1 }, k: 9, x: 1 }], {
@@ -261,7 +264,7 @@ test.each<[Value, object, string]>([
   await expect(refused).rejects.toThrow(message);
 });
 
-test("a whole float is no integer for a counter", async () => {
+test("a whole float is not an integer for a counter", async () => {
   const desk = await MutationDesk.open();
   const refused = desk.insert([{ _id: "1", k: new Float(3) }], {
     typing: typing({ k: "counter" }),
@@ -269,7 +272,7 @@ test("a whole float is no integer for a counter", async () => {
   await expect(refused).rejects.toThrow("expected an integer, found a float");
 });
 
-test("an attachment token is known by its shape, where nothing is declared", async () => {
+test("without a declaration an attachment token is recognised by its shape", async () => {
   const token = { id: "abc", len: 3, metadata: { name: "x.png" } };
   const desk = await MutationDesk.open({
     _id: "1",
@@ -299,7 +302,7 @@ test("in strict mode an object is a register, unless it is declared", async () =
   expect(desk.read("2", typing({ o: { p: "register" } }))).toEqual({ o: { p: { q: 1 } } });
 });
 
-test("an upsert that declares a counter starts it anew", async () => {
+test("an upsert that declares a counter restarts it", async () => {
   const desk = await MutationDesk.open({ _id: "1" });
   await desk.update({ apply: [["k", "increment", 5]] });
   const conflict = "update";
@@ -308,7 +311,7 @@ test("an upsert that declares a counter starts it anew", async () => {
   expect(desk.read("1")).toEqual({ k: 10 });
 });
 
-test("what the store refuses is a fault of the statement", async () => {
+test("an error of the store is an error of the statement", async () => {
   const desk = await MutationDesk.open();
   const unnamed = desk.insert([{ _id: "1" }], { collection: "" });
   await expect(unnamed).rejects.toMatchObject({ code: "query.evaluation", offset: 7 });
@@ -320,7 +323,7 @@ test("what the store refuses is a fault of the statement", async () => {
   expect(desk.ids()).toEqual([]);
 });
 
-test("the decision about an id is guarded, that about a made id needs no guard", async () => {
+test("a guard protects the check of a given id; a generated id needs no guard", async () => {
   const desk = await MutationDesk.open();
   await desk.insert([{ _id: "1" }, { a: 1 }], { typing: LAX });
   const changes = desk.store.read((view) => {
@@ -330,7 +333,7 @@ test("the decision about an id is guarded, that about a made id needs no guard",
   expect(changes.at(-1)?.record.guards).toEqual([[COLLECTION, "1", 0]]);
 });
 
-test("documents are read back only when somebody looks at them", async () => {
+test("documents are read back only for RETURNING", async () => {
   const desk = await MutationDesk.open();
   expect(await desk.insert([{ _id: "1" }], { isReturning: false })).toEqual({
     ids: ["1"],

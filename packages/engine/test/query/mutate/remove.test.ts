@@ -9,7 +9,7 @@ import { COLLECTION, MutationDesk } from "../../support/mutation.ts";
 const DOCUMENTS = [{ _id: "1", a: 1 }, { _id: "2", a: 2 }, { _id: "3" }];
 
 test.each(["delete", "tombstone", "evict"] as const)(
-  "%s removes the rows, in their order, and returns them as they were",
+  "%s removes the rows, in order, and returns their former content",
   async (method) => {
     const desk = await MutationDesk.open(...DOCUMENTS);
     const { ids, documents } = await desk.remove(method, ["2", "1", "2"]);

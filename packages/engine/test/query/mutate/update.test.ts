@@ -71,11 +71,11 @@ test.each<[Changes["set"], object]>([
     ],
     { o: { a: 1, b: 2, p: { q: 1, r: 2 }, t: "k" } },
   ],
-])("SET %j writes the fields, and makes maps on the way", async (set, change) => {
+])("SET %j writes the fields, and creates maps on the way", async (set, change) => {
   expect(await updated({ set: set ?? [] })).toEqual({ ...FIELDS, ...change });
 });
 
-test("right sides see the row as it was", async () => {
+test("right-hand sides see the row as it was", async () => {
   const swap = {
     set: [
       ["a", field("s")],
@@ -98,19 +98,19 @@ test.each<[Changes["unset"], object]>([
   [["a.x"], {}],
   [["l.x"], {}],
 ])(
-  "UNSET %j removes what is there, and reports the document in any case",
+  "UNSET %j removes the field if it is there, and reports the document in any case",
   async (unset, change) => {
     expect(await updated({ unset: unset ?? [] })).toEqual({ ...FIELDS, ...change });
   },
 );
 
-test("APPLY, SET and UNSET go together in one tick", async () => {
+test("APPLY, SET and UNSET can be combined in one tick", async () => {
   const changes: Changes = { apply: [["k", "increment", 1]], set: [["s", "z"]], unset: ["a"] };
   const { a: _a, ...rest } = FIELDS;
   expect(await updated(changes)).toEqual({ ...rest, s: "z", k: 1 });
 });
 
-test("a SET of a map goes together with writes below it that it says nothing of", async () => {
+test("a SET of a map can be combined with writes below it to fields that it does not name", async () => {
   const set = [["o", { a: 1 }]] as const;
   const { p } = FIELDS.o;
   expect(await updated({ set, unset: ["o.t"] })).toEqual({ ...FIELDS, o: { a: 1, p } });
@@ -129,7 +129,7 @@ test("a scalar hides a map, and a SET below brings it back", async () => {
   }
 });
 
-test("after UNSET nothing of before comes back", async () => {
+test("after UNSET no earlier value comes back", async () => {
   for (const set of [["o.z", 1] as const, ["o", { z: 1 }] as const]) {
     const desk = await MutationDesk.open(HERE);
     await desk.update({ unset: ["o"] });
@@ -138,7 +138,7 @@ test("after UNSET nothing of before comes back", async () => {
   }
 });
 
-test("an object that is a register becomes a map when something below it is written", async () => {
+test("an object in a register becomes a map when a field below it is written", async () => {
   for (const [changes, o] of [
     [{ set: [["o.a", 9]] }, { a: 9 }],
     [{ set: [["o.z.y", 9]] }, { z: { y: 9 } }],
@@ -247,7 +247,7 @@ test.each<[Changes, string, number]>([
   expect(dump(desk.storage)).toEqual(before);
 });
 
-test("a statement that finds no document is no error, whatever it says", async () => {
+test("a statement that matches no document is not an error, whatever it would do", async () => {
   const desk = await MutationDesk.open(HERE);
   const set = [
     ["_id", "x"],
@@ -264,7 +264,7 @@ test("one bad row refuses all rows", async () => {
   expect(desk.read("2")).toEqual({ a: 2, s: "y" });
 });
 
-test("ids come in the order of the rows, also of what did not change; each once", async () => {
+test("ids are returned in the order of the rows, also of unchanged ones; each once", async () => {
   const desk = await MutationDesk.open(HERE, OTHER);
   const { ids, documents } = await desk.update({ set: [["a", field("a")]] }, ["2", "1", "2"]);
   expect(ids).toEqual(["2", "1"]);
@@ -281,11 +281,11 @@ test.each<[Changes["apply"], Value]>([
   [[["k", "pn_increment", new Float(2)]], 2],
   [[["k", "pn_increment", -1.5]], -1.5],
   [[["k", "increment", field("a")]], 1],
-])("APPLY %o makes a counter where there was none", async (apply, k) => {
+])("APPLY %o creates a counter where there was none", async (apply, k) => {
   expect(await updated({ apply: apply ?? [] })).toEqual({ ...FIELDS, k });
 });
 
-test("a counter does not start from what the field showed", async () => {
+test("a counter does not start from the value that the field showed", async () => {
   for (const path of ["a", "s", "n", "o", "l"]) {
     expect(await updated({ apply: [[path, "increment", 1]] })).toEqual({ ...FIELDS, [path]: 1 });
   }
@@ -295,7 +295,7 @@ test("a counter does not start from what the field showed", async () => {
   });
 });
 
-test("a counter goes on below a register, and ends with UNSET, RESTART and DELETE", async () => {
+test("a counter continues below a register, and ends with UNSET, RESTART and DELETE", async () => {
   const desk = await MutationDesk.open({ _id: "1" });
   const k = (): unknown => (desk.read("1") as { k?: Value }).k;
   const add = (by: number): Promise<unknown> => desk.update({ apply: [["k", "increment", by]] });
@@ -323,7 +323,7 @@ test("a counter goes on below a register, and ends with UNSET, RESTART and DELET
   expect(k()).toBe(1);
 });
 
-test("a declaration forces how SET writes", async () => {
+test("a declaration determines how SET writes", async () => {
   expect(await updated({ set: [["o", { only: 1 }]], typing: typing({ o: "register" }) })).toEqual({
     ...FIELDS,
     o: { only: 1 },
@@ -382,7 +382,7 @@ test.each<[Changes, string]>([
   expect(desk.read("1")).toEqual(FIELDS);
 });
 
-test("strict mode writes objects as registers, and what is declared as declared", async () => {
+test("strict mode writes objects as registers, and declared fields as declared", async () => {
   const desk = await MutationDesk.open({ _id: "1", a: 1, o: { p: { q: 1 }, t: "k" } });
   await desk.update({ set: [["o", { z: 1 }]], typing: STRICT });
   expect(desk.read("1", STRICT)).toEqual({ a: 1, o: { z: 1 } });
@@ -396,7 +396,7 @@ test("strict mode writes objects as registers, and what is declared as declared"
   expect(desk.read("1", STRICT)).toEqual({ a: 1 });
 });
 
-test("strict right sides and returned rows see what the statement declares", async () => {
+test("strict right-hand sides and returned rows use the declarations of the statement", async () => {
   const desk = await MutationDesk.open({ _id: "1", o: { t: "k" } });
   const as = typing({ o: "map" }, true);
   const t = ({ slots }: Frame): Value | undefined =>
@@ -406,7 +406,7 @@ test("strict right sides and returned rows see what the statement declares", asy
   await expect(desk.update({ set: [["copy", t]], typing: STRICT })).rejects.toThrow("is MISSING");
 });
 
-test("a written document is guarded: the write rests on what was read", async () => {
+test("a written document is guarded: the write depends on what was read", async () => {
   const desk = await MutationDesk.open(HERE);
   await desk.update({ set: [["a", 2]] });
   const records = desk.store.read((view) => {

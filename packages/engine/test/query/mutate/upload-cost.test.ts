@@ -48,7 +48,7 @@ function bear(number: number): UploadOperation {
 }
 
 test.runIf(isFullSize)(
-  "[S73] many steps on one large document are refused, as often as they would cost too much",
+  "[S73] many steps on one large document are refused once they would cost too much",
   async () => {
     const { store, peer, send } = await bench();
     expect(await send(peer.next(insert("a", { x: "y".repeat(4_000_000) })))).toBe("applied");
@@ -62,7 +62,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("[S73] a small document may be written to as often as one likes", async () => {
+test("[S73] a small document may be written any number of times", async () => {
   const { store, peer, send } = await bench();
   const count = sized(1000, 5000);
   const steps = Array.from({ length: count }, (_, i) => [set("a", i)]);
@@ -71,7 +71,7 @@ test("[S73] a small document may be written to as often as one likes", async () 
 });
 
 test.runIf(isFullSize)(
-  "[S73] increments with births that nobody knows of are refused before they cost too much",
+  "[S73] increments with unknown births are refused before they cost too much",
   async () => {
     const { store, peer, send } = await bench();
     expect(await send(peer.next(insert("a", {})))).toBe("applied");
@@ -85,7 +85,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "[S73] what a document has beside its fields stays small enough to be sent",
+  "[S73] the metadata of a document stays small enough to be sent",
   async () => {
     const { store, peer, send } = await bench();
     expect(await send(peer.next(insert("a", {})))).toBe("applied");

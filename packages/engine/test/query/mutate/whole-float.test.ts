@@ -34,7 +34,7 @@ test("[V2] SET of a whole float warns once for each statement, with the first fi
   expect(await warningsOf("UPDATE set SET x = :x", { x: 5 })).toEqual([]);
 });
 
-test("[V2] a whole float inside of an object or an array is named by its path", async () => {
+test("[V2] a whole float inside an object or an array is named by its path", async () => {
   await execute("INSERT INTO inner DOCUMENTS ({'_id': 1})");
   expect(await warningsOf("UPDATE inner SET o = {'a': 1, 'b': [1, {'c': 3.0}]}")).toEqual([
     [1, warning("o.b[1].c", "3.0", "3")],

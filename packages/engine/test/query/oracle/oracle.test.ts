@@ -90,6 +90,6 @@ function complaintAbout(question: Question): string[] {
   }
 }
 
-test("the evaluator answers every recorded SELECT as it was recorded", () => {
+test("the evaluator answers every recorded SELECT as recorded", () => {
   expect(questions.flatMap(complaintAbout)).toEqual([]);
 });

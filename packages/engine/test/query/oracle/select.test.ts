@@ -6,14 +6,14 @@ import { checkRows } from "./select.ts";
 
 const everything = { offset: 0, limit: Number.POSITIVE_INFINITY };
 
-test("rows of a run may stand in any order, runs may not", () => {
+test("rows within a run may be in any order, runs may not", () => {
   const expected = { runs: [[1, 2], [3]], ...everything };
   expect(checkRows(expected, [1, 2, 3])).toBeUndefined();
   expect(checkRows(expected, [2, 1, 3])).toBeUndefined();
   expect(checkRows(expected, [1, 3, 2])).toBeDefined();
 });
 
-test("a row too many, too few or twice is found", () => {
+test("an extra, missing or repeated row is found", () => {
   const expected = { runs: [[1, 2, 2]], ...everything };
   expect(checkRows(expected, [2, 1, 2])).toBeUndefined();
   expect(checkRows(expected, [1, 2])).toBeDefined();
@@ -21,7 +21,7 @@ test("a row too many, too few or twice is found", () => {
   expect(checkRows(expected, [1, 2, 2, 2])).toBeDefined();
 });
 
-test("a run that LIMIT or OFFSET cuts gives any of its rows, as many as are left of it", () => {
+test("a run cut by LIMIT or OFFSET may return any of its rows, as many as remain", () => {
   const runs = [[1, 2], [3, 4], [5]];
   expect(checkRows({ runs, offset: 1, limit: 2 }, [2, 4])).toBeUndefined();
   expect(checkRows({ runs, offset: 1, limit: 2 }, [1, 3])).toBeUndefined();

@@ -46,7 +46,7 @@ async function bench(): Promise<Bench> {
 const OWN = { cars: ["owner == 'ada'", "owner == 'all'"] };
 
 describe("reading", () => {
-  test("[P17] is for who uploaded it and who may read a document with it", async () => {
+  test("[P17] is allowed for an uploader and for a caller that may read a document with the content", async () => {
     const { runner } = await bench();
     // A promise where the machine stalls for a slice.
     const mayRead = (read: Rules, credential: string): Promise<boolean[]> =>
@@ -75,7 +75,7 @@ describe("reading", () => {
     expect(await runner.mayReadAttachment("shared", authorityOf(OWN))).toBe(false);
   });
 
-  test("[P17] is for the last 64 uploaders, and again for who uploads again", async () => {
+  test("[P17] is allowed for the last 64 uploaders, and again after another upload", async () => {
     const { runner, store } = await bench();
     const upload = async (...names: string[]): Promise<void> => {
       await store.transact((transaction) => {
@@ -92,7 +92,7 @@ describe("reading", () => {
   });
 });
 
-describe("many documents of others", () => {
+describe("many documents of other users", () => {
   interface Crowd extends Bench {
     readonly pauses: () => number;
   }
@@ -127,7 +127,7 @@ describe("many documents of others", () => {
   const INSERT = "INSERT INTO cars DOCUMENTS ({'owner': 'zoe', 'pic': :t})";
   const args = { t: tokenOf("popular") };
 
-  test("[P17] are judged in turns when somebody asks for the content", async () => {
+  test("[P17] are checked in slices when a caller reads the content", async () => {
     const { runner, pauses } = await crowd(sized(5_000, 12_000));
     const mayRead = async (owner: string): Promise<boolean> =>
       runner.mayReadAttachment("popular", authorityOf({ cars: [`owner == '${owner}'`] }));
@@ -137,7 +137,7 @@ describe("many documents of others", () => {
   });
 
   test.runIf(isFullSize)(
-    "[P17] are judged up to 10,000 when somebody refers to the content",
+    "[P17] are checked up to 10,000 when a write refers to the content",
     async () => {
       const zoe = { cars: ["owner == 'zoe'"] };
       const few = await crowd(9_999);
@@ -148,7 +148,7 @@ describe("many documents of others", () => {
     },
   );
 
-  test("[P17] that take too long to judge are as if they were not there", async () => {
+  test("[P17] that take too long to check count as absent", async () => {
     const a = Array.from({ length: 1000 }, (_, i) => i);
     const slow = "ANY x IN a SATISFIES ANY y IN a SATISFIES x + y < 0 END END";
     const { runner, as } = await crowd(3, { a });
@@ -161,7 +161,7 @@ describe("many documents of others", () => {
   });
 });
 
-describe("referring", () => {
+describe("writing a reference", () => {
   test.each(["by-bob", "by-bob-alone", "nosuch"])(
     "[P17] to %s is denied everywhere",
     async (id) => {
@@ -197,7 +197,7 @@ describe("referring", () => {
     },
   );
 
-  test("[P17] to what was uploaded or can be read is done", async () => {
+  test("[P17] to uploaded or readable content is allowed", async () => {
     const { as, document } = await bench();
     const { execute, write } = as(OWN, true);
     const args = { a: tokenOf("by-ada"), s: tokenOf("shared") };
@@ -211,7 +211,7 @@ describe("referring", () => {
     expect(document("copy")?.fields).toEqual({ owner: "all", pic: tokenOf("shared") });
   });
 
-  test("[P17] to one that the document has already is done", async () => {
+  test("[P17] to content that the document already refers to is allowed", async () => {
     const { as } = await bench();
     const { execute } = as({ cars: ["owner == 'bob'"] }, true);
     const args = { t: tokenOf("by-bob") };
@@ -223,14 +223,14 @@ describe("referring", () => {
     );
   });
 
-  test("[P17] by a map that only looks like a token gives nothing", async () => {
+  test("[P17] by a map that only resembles a token grants nothing", async () => {
     const { as, runner } = await bench();
     const { write, authority } = as(OWN, true);
     await write(upsertOf({ _id: "a", owner: "ada", pic: tokenOf("by-bob") }));
     expect(runner.mayReadAttachment("by-bob", authority)).toBe(false);
   });
 
-  test("[P17] who reads everything may refer to everything", async () => {
+  test("[P17] to any content is allowed for a caller that reads everything", async () => {
     const { as } = await bench();
     const { execute } = as(true, { cars: ["true"] }, "eve");
     const args = { t: tokenOf("by-bob-alone") };

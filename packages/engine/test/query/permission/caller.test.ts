@@ -51,7 +51,7 @@ test.each<[string, Caller, string[]]>([
   ["owner == :claims.owner", { userId: "x", claims: { owner: null } }, []],
   ["owner == :claims.toString", { userId: "x", claims: {} }, []],
   ["owner == :claims.owner || true", { userId: "x", claims: { owner: { a: 1 } } }, []],
-])("[P22] %s chooses by the caller", async (query, caller, ids) => {
+])("[P22] %s selects by the caller", async (query, caller, ids) => {
   expect(await idsFor(query, caller)).toEqual(ids);
 });
 
@@ -68,7 +68,7 @@ describe("[P22] the caller", () => {
     await run("INSERT INTO notes DOCUMENTS ({'_id': '6', 'owner': 'ada'})");
   });
 
-  test("changes the filter of a subscription and the value of the rights with his claims", () => {
+  test("changes the filter of a subscription and the rights digest with its claims", () => {
     const filters = new Filters(testPlatform());
     const query = "team == :claims.team";
     const keyOf = (caller: Caller): string =>
@@ -84,12 +84,12 @@ describe("[P22] the caller", () => {
     expect(key).toEqual({ paths: [["owner"]], tuples: [["ada"]] });
   });
 
-  test("leaves permissions that do not name him as they are", () => {
+  test("leaves permissions that do not name it unchanged", () => {
     const permissions = permissionsOf("owner == 'ada'");
     expect(bindPermissions(permissions, ADA)).toBe(permissions);
   });
 
-  test("cannot make permissions longer than they may be", () => {
+  test("cannot make permissions longer than the limit", () => {
     const query = Array.from({ length: 40 }, () => "a == :claims.long").join(" || ");
     const caller = { userId: "x", claims: { long: "y".repeat(10_000) } };
     expect(() => bindPermissions(permissionsOf(query), caller)).toThrow(
@@ -104,17 +104,17 @@ test.each([
   ["owner == :claims", "found :claims without a name"],
   ["owner == $args.userId", "found the parameter userId at "],
   ["owner == :userId && now() > 1", "now depends on the request"],
-])("[P22] a query that names something else is refused: %s", (query, message) => {
+])("[P22] a query with another name is refused: %s", (query, message) => {
   expect(() => permissionsOf(query)).toThrow(message);
 });
 
-test("[P22] without users there is no caller: an API key cannot name him", () => {
+test("[P22] an API key has no caller, so its permissions cannot name one", () => {
   const read = { queriesByCollection: { notes: ["owner == :userId"] } };
   expect(() => readPermissions({ read })).toThrow(/found the parameter userId at .*; the caller, /);
 });
 
 test.each(["false", "1 == 2", "'owner' == 'ada'", "null", '"owner" == "ada"'])(
-  "[P23] a query that names no field and is not true is refused when it is kept: %s",
+  "[P23] a query that names no field and is not true is refused when it is saved: %s",
   (query) => {
     const read = { queriesByCollection: { notes: [query] } };
     const message = /expected true, or a query about a field .* at permissions.read.*notes\[0\]/;
@@ -124,7 +124,7 @@ test.each(["false", "1 == 2", "'owner' == 'ada'", "null", '"owner" == "ada"'])(
   },
 );
 
-test("[P23] true, and what names a field or the caller, is kept", () => {
+test("[P23] true, and a query that names a field or the caller, is saved", () => {
   for (const query of ["true", "owner == 'ada'", "_id == 1", ":claims.isAdmin == true"]) {
     const read = { queriesByCollection: { notes: [query] } };
     const source = { isSaved: true, isOfUsers: true };
@@ -146,7 +146,7 @@ test.each([
   ["team IN claims.org.teams", "claims.org.teams", ":claims.org.teams"],
   ["contains(members, userId)", "userId", ":userId"],
 ])(
-  "[P24] a field that is compared with a bare caller is refused when it is kept: %s",
+  "[P24] a comparison of a field with a caller name without a colon is refused when saved: %s",
   (query, field, meant) => {
     expect(saved(query)).toThrow(
       `expected a value or the caller, found the field ${field} at permissions.read`,
@@ -166,7 +166,7 @@ test.each([
   "owner == `userId`",
   "claims.state == 'open'",
   "userId != null",
-])("[P24] a field that is named as the caller may be compared with something else: %s", (query) => {
+])("[P24] a field named like the caller may be compared with another value: %s", (query) => {
   expect(saved(query)).not.toThrow();
 });
 
@@ -175,6 +175,6 @@ test("[P24] an API key has no caller: userId is a field", () => {
   expect(readPermissions({ read }, "permissions", { isSaved: true }).read).toMatchObject(read);
 });
 
-test("[P22] $userId is not how the caller is written", () => {
+test("[P22] $userId is not the syntax of the caller", () => {
   expect(saved("owner == $userId")).toThrow("; did you mean :userId?");
 });

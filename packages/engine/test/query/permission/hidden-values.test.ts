@@ -158,7 +158,7 @@ async function rowsOf({ runner }: World, statement: string, authority: Authority
 }
 
 test.each(INDEX_SETS.map((indexes) => ({ indexes })))(
-  "[P21] what is read does not depend on hidden values, with indexes $indexes",
+  "[P21] results do not depend on hidden values, with indexes $indexes",
   async ({ indexes }) => {
     const worlds = await Promise.all(patterns().map((hidden) => open(hidden, indexes)));
     for (const [rules] of oneOf(8, RULES)) {
@@ -179,7 +179,7 @@ test.each(INDEX_SETS.map((indexes) => ({ indexes })))(
   60_000,
 );
 
-test("[P21] an index whose first keys are those of the rule serves it, and leads to no other document", async () => {
+test("[P21] an index that starts with the keys of the rule serves it, and leads to no other document", async () => {
   const world = await open((i) => ({ secret: `pass${i}`, level: 5 }), ["owner, level", "level"]);
   for (const [rules, entriesMax] of [
     [["owner == 'ada'"], 9],
@@ -204,7 +204,7 @@ test("[P21] an index whose first keys are those of the rule serves it, and leads
   expect(world.entries()).toBe(HIDDEN + 1);
 });
 
-test("[P21] an index never changes an answer, nor what EXPLAIN says of an index that is not walked", async () => {
+test("[P21] an index never changes an answer, nor EXPLAIN for an index that is not used", async () => {
   const hidden = (i: number): ValueObject => ({ secret: `pass${100 + i}`, level: 100 + i });
   const plain = await open(hidden, []);
   const indexed = await Promise.all(INDEX_SETS.slice(1).map((indexes) => open(hidden, indexes)));

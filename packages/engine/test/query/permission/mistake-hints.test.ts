@@ -83,7 +83,7 @@ async function reported({ runner }: Statements, statement: string): Promise<unkn
   }
 }
 
-test("[P5] [P7] [Q1] [Q2] [Q3] [Q4] what is hidden changes no warning of a mistake", async () => {
+test("[P5] [P7] [Q1] [Q2] [Q3] [Q4] hidden documents change no warning about mistakes", async () => {
   const warned = new Map<string, number>();
   const visible = fc.oneof(anyDocument("ada", ["tasks", "bills"]), anyDocument("ada", ["cars"]));
   const hidden = fc.oneof(
@@ -119,7 +119,7 @@ interface SentRanges {
   readonly description: string;
 }
 
-test("[P6] [P7] a collection that has a rule counts as known, one without is denied, there or not", async () => {
+test("[P6] [P7] a collection with a rule counts as known; one without is denied, existing or not", async () => {
   const { runner, execute } = await openStatements();
   const authority = authorityOf(RULES, RULES);
   await execute("INSERT INTO task DOCUMENTS ({'_id': 1, 'owner': 'bob'})");
@@ -131,7 +131,7 @@ test("[P6] [P7] a collection that has a rule counts as known, one without is den
   }
 });
 
-test("[P5] the nearest field is one of a document that the caller may read", async () => {
+test("[P5] the suggested field is one of a document that the caller may read", async () => {
   const { runner, execute } = await openStatements();
   await execute("INSERT INTO tasks DOCUMENTS ({'_id': 1, 'owner': 'bob', 'staus': 1})");
   await execute("INSERT INTO tasks DOCUMENTS ({'_id': 2, 'owner': 'ada', 'status': 1})");

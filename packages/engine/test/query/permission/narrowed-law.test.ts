@@ -21,7 +21,7 @@ import {
 
 const STATEMENTS = 20;
 
-test("[P5] what reads is answered as on a store that holds only what may be read", async () => {
+test("[P5] reads are answered as on a store with only the readable documents", async () => {
   let count = 0;
   const statements = fc.array(anyReading(), { minLength: STATEMENTS, maxLength: STATEMENTS });
   await fc.assert(
@@ -38,7 +38,7 @@ test("[P5] what reads is answered as on a store that holds only what may be read
   expect(count).toBeGreaterThan(STATEMENTS);
 }, 120_000);
 
-test("[P5] find, count and findById tell only of what may be read", async () => {
+test("[P5] find, count and findById return only readable documents", async () => {
   const findings = fc.array(anyFinding(), { minLength: 8, maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(anyPermissionCase(), findings, async (given, all) => {
@@ -52,7 +52,7 @@ test("[P5] find, count and findById tell only of what may be read", async () => 
   );
 }, 120_000);
 
-test("[P10] [P11] [P12] what writes is done on what may be read, or refused as a whole", async () => {
+test("[P10] [P11] [P12] writes affect readable documents, or are refused as a whole", async () => {
   await fc.assert(
     fc.asyncProperty(anyPermissionCase(), anyWriting(), async (given, writing) => {
       const found = await writingDifference(given, writing);
@@ -62,7 +62,7 @@ test("[P10] [P11] [P12] what writes is done on what may be read, or refused as a
   );
 }, 120_000);
 
-test("[P10] [P14] commands write what they may, and count the rest that may be read", async () => {
+test("[P10] [P14] commands write the writable documents, and count the other readable ones", async () => {
   await fc.assert(
     fc.asyncProperty(anyPermissionCase(), anyCommand(), async (given, command) => {
       const found = await commandDifference(given, command);

@@ -55,7 +55,7 @@ async function differenceIn(seed: number, tally: Tally): Promise<string | undefi
   return undefined;
 }
 
-test("[P5] [P6] [P10] [P11] [P12] [P13] [P14] [P15] requests with rules are told, and leave, what requests without rules do on a store of what may be read", async () => {
+test("[P5] [P6] [P10] [P11] [P12] [P13] [P14] [P15] requests with rules answer and write as on a store with only the readable documents", async () => {
   const tally = new Tally();
   for (let seed = BASE_SEED; seed < BASE_SEED + WORLDS; seed++) {
     const found = await differenceIn(seed, tally);
@@ -76,7 +76,7 @@ test("[P5] [P6] [P10] [P11] [P12] [P13] [P14] [P15] requests with rules are told
   expect(tally.of(RULED)).toBeGreaterThan(requests / 10);
 });
 
-test.each(PLANTED_LEAKS)("[P5] a hole is found: $name", async ({ plant }) => {
+test.each(PLANTED_LEAKS)("[P5] a planted hole is found: $name", async ({ plant }) => {
   const tally = new Tally();
   const mend = plant();
   try {

@@ -32,7 +32,7 @@ function refusal(value: unknown): PeerError {
 const NOTHING = { everything: false, queriesByCollection: {} };
 
 describe("permissions", () => {
-  test("[P1] what is absent allows nothing", () => {
+  test("[P1] absent entries allow nothing", () => {
     expect(readPermissions({})).toEqual({ read: NOTHING, write: NOTHING, remoteQuery: false });
     expect(readPermissions({ read: {}, qlVersion: 1 }).read).toEqual(NOTHING);
     const absent = { qlVersion: null, remoteQuery: null, read: null, write: null };
@@ -41,14 +41,14 @@ describe("permissions", () => {
     expect(readPermissions({ read: rule })).toEqual(readPermissions({}));
   });
 
-  test("[P1] both versions of the language are read by the same grammar", () => {
+  test("[P1] both versions of the language use the same grammar", () => {
     const read = { everything: false, queriesByCollection: { cars: ["a == 1 && b = 2", "true"] } };
     for (const qlVersion of [0, 1]) {
       expect(readPermissions({ qlVersion, read }).read).toEqual(read);
     }
   });
 
-  test("are written as they are read", () => {
+  test("are written back as they were read", () => {
     const queriesByCollection = { b: ["true"], a: ["x == 1", "y == 2"], ["__proto__"]: ["z == 3"] };
     const value = {
       remoteQuery: true,
@@ -89,13 +89,13 @@ describe("permissions", () => {
     expect([error.code, error.at]).toEqual([code, at]);
   });
 
-  test("are bounded in length", () => {
+  test("are limited in length", () => {
     const query = `a == '${"x".repeat(PERMISSION_LENGTH_MAX)}'`;
     const error = refusal({ read: { queriesByCollection: { cars: [query] } } });
     expect([error.code, error.at]).toEqual(["value.invalid", "permissions"]);
   });
 
-  test("[P20] other peers may be asked by who may ask them and reads everything", () => {
+  test("[P20] a caller with remoteQuery that reads everything may query other peers", () => {
     const mayAsk = (value: unknown): boolean =>
       new Authority(readPermissions(value), "x").mayAskPeers;
     const read = { everything: true };
@@ -124,7 +124,7 @@ describe("queries of permissions", () => {
     expect(() => checkFilter(query, "here")).toThrow(/ at here, line 1/);
   });
 
-  test("[P2] no function reads the request or the clock but those that are refused", () => {
+  test("[P2] no function reads the request or the clock, except the refused ones", () => {
     const forbidden = new Error("expected the arguments alone");
     const fail = (): never => {
       throw forbidden;

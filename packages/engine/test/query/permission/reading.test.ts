@@ -55,7 +55,7 @@ describe("documents", () => {
   });
 
   test.each([ADA, "true"])(
-    "what the statement does not read takes no memory of a caller with the rule %s",
+    "fields that the statement does not read take no memory of a caller with the rule %s",
     async (query) => {
       const { runner, store, platform } = await bench();
       const long = "x".repeat(8192);
@@ -75,7 +75,7 @@ describe("documents", () => {
   );
 
   test.each(["n / 0 > 1", "null", "nosuch", "n", "'true'", "upper(n) == 'A'", "nosuch.x > 1"])(
-    "[P3] %s, which is true for none, allows none and warns of none",
+    "[P3] %s, which is never true, allows no document and gives no warning",
     async (query) => {
       const { as } = await bench();
       const done = await as({ cars: [query] }).execute("SELECT * FROM cars WHERE upper(n) = 'A'");
@@ -83,19 +83,19 @@ describe("documents", () => {
     },
   );
 
-  test("[P3] a rule that fails for one document only leaves that one out", async () => {
+  test("[P3] a rule that fails for one document hides only that one", async () => {
     const { as } = await bench();
     expect(await idsSeen(as({ cars: ["upper(isPublic) == 'X' || n < 50"] }))).toEqual(["a", "b"]);
     expect(await idsSeen(as({ cars: ["regex(owner, '(')", "n > 500"] }))).toEqual(["d"]);
   });
 
-  test("[P3] a rule that takes more memory than a judgement may does not allow", async () => {
+  test("[P3] a rule that exceeds the memory of a check does not allow the document", async () => {
     const { as } = await bench();
     const huge = "length(repeat(repeat(repeat(owner, 1000), 1000), 1000)) > 0";
     expect(await idsSeen(as({ cars: [huge, "n == 10"] }))).toEqual(["b"]);
   });
 
-  test("[P4] are judged as they show, whatever a statement declares", async () => {
+  test("[P4] are checked as they show, whatever a statement declares", async () => {
     const { as, execute } = await bench();
     await execute(
       "UPDATE COLLECTION cars (hits COUNTER) APPLY hits INCREMENT BY 7 WHERE _id = 'a'",
@@ -109,7 +109,7 @@ describe("documents", () => {
   });
 });
 
-describe("what is not allowed is not there", () => {
+describe("a document that is not allowed is absent", () => {
   test("[P5] in rows, groups, aggregates, DISTINCT, order and windows", async () => {
     const { rows, column } = (await bench()).as({ cars: [ADA] });
     expect(await column("SELECT sum(n) AS s FROM cars")).toEqual([101]);
@@ -136,14 +136,14 @@ describe("what is not allowed is not there", () => {
     expect(await other.rows(`${pairs}c._id = p.car`)).toEqual([{ p: "p2", c: "b" }]);
   });
 
-  test("[P5] in warnings, whose rows would name it", async () => {
+  test("[P5] in warnings, which name rows", async () => {
     const { execute } = (await bench()).as({ cars: [ADA] });
     const { warnings, totalWarningsCount } = await execute("SELECT * FROM cars WHERE n / 0 = 1");
     expect(totalWarningsCount).toBe(2);
     expect(warnings.map(({ _id }) => _id)).toEqual(["a", "c"]);
   });
 
-  test("[P5] PROFILE tells how a change was made, also one that leaves nothing to be seen", async () => {
+  test("[P5] PROFILE shows how a change was made, even if the result is not readable", async () => {
     const { as, execute } = await bench();
     await execute("CREATE INDEX by_owner ON cars (owner)");
     const { rows } = as({ cars: [ADA] }, { cars: ["true"] });
@@ -185,7 +185,7 @@ describe("what is not allowed is not there", () => {
     expect(columnOf(items)).toEqual(["a", "c"]);
   });
 
-  test("[P5] a rule that allows a whole collection is answered from the number of the store", async () => {
+  test("[P5] a rule that allows a whole collection uses the count of the store", async () => {
     const { as, runner } = await bench();
     const { authority } = as({ cars: ["false", "true"] });
     const request = { collection: "cars", query: "true", authority };
@@ -213,7 +213,7 @@ describe("collections without a rule", () => {
   ];
 
   test.each(NAMING)(
-    "[P6] %s is refused, in the same words for what does not exist",
+    "[P6] %s is refused, with the same message as for one that does not exist",
     async (text) => {
       const { as, column } = await bench();
       const { failure } = as({ parts: ["true"] }, { parts: ["true"] });
@@ -226,12 +226,12 @@ describe("collections without a rule", () => {
     },
   );
 
-  test("[P6] a list without queries is no rule", async () => {
+  test("[P6] a list without queries is not a rule", async () => {
     const { as } = await bench();
     expect((await as({ cars: [] }).failure("SELECT * FROM cars")).code).toBe("permission.denied");
   });
 
-  test("[P6] comes before arguments and existence", async () => {
+  test("[P6] are refused before arguments and existence are checked", async () => {
     const { as, runner } = await bench();
     const { failure, authority } = as({ parts: ["true"] });
     expect((await failure("SELECT * FROM cars WHERE n = :n")).code).toBe("permission.denied");
@@ -242,7 +242,7 @@ describe("collections without a rule", () => {
     expect(() => runner.findById({ ...request, id: null })).toThrow(/no permission for/);
   });
 
-  test("[P6] writing needs a write rule, and all that chooses documents a read rule too", async () => {
+  test("[P6] writing needs a write rule, and selecting documents also a read rule", async () => {
     const { as } = await bench();
     const reader = as({ cars: ["true"] });
     const writer = as({}, { cars: ["true"] });
@@ -257,7 +257,7 @@ describe("collections without a rule", () => {
     expect((await writer.failure(returning)).code).toBe("permission.denied");
   });
 
-  test("[P7] a rule that matches nothing gives nothing", async () => {
+  test("[P7] a rule that matches nothing returns nothing", async () => {
     const { as } = await bench();
     const { rows, execute } = as({ cars: ["false"] }, { cars: ["false"] });
     expect(await rows("SELECT * FROM cars")).toEqual([]);
@@ -288,7 +288,7 @@ describe("the store as a whole", () => {
     "EXPLAIN CREATE INDEX i ON cars (n)",
     "ALTER SYSTEM SET DQL_STRICT_MODE = true",
     "ALTER SYSTEM RESET ALL",
-  ])("[P8] %s needs everything", async (text) => {
+  ])("[P8] %s needs permission for everything", async (text) => {
     const { as } = await bench();
     for (const caller of [as({ cars: ["true"] }, { cars: ["true"] }), as(true), as({}, true)]) {
       const error = await caller.failure(text);
@@ -298,7 +298,7 @@ describe("the store as a whole", () => {
     await as(true, true).execute(text);
   });
 
-  test("[P8] SHOW and EXECUTE FUNCTION are free", async () => {
+  test("[P8] SHOW and EXECUTE FUNCTION need no permission", async () => {
     const { as } = await bench();
     const { rows } = as({});
     expect(await rows("SHOW DQL_STRICT_MODE")).toHaveLength(1);
@@ -306,7 +306,7 @@ describe("the store as a whole", () => {
     expect(await rows("SELECT 1 AS x FROM system:dual")).toEqual([{ x: 1 }]);
   });
 
-  test("[P20] asking other peers needs remoteQuery", async () => {
+  test("[P20] querying other peers needs remoteQuery", async () => {
     const { as, runner } = await bench();
     const statement = "SYNC CONTEXT (PEERS) SELECT * FROM cars";
     const { authority } = as(true);
@@ -316,7 +316,7 @@ describe("the store as a whole", () => {
 });
 
 describe("work", () => {
-  test("[P9] documents that are passed over take turns and end at the time limit", async () => {
+  test("[P9] skipped documents are processed in slices and end at the time limit", async () => {
     let elapsed = 0;
     let pauses = 0;
     const pause = async (): Promise<void> => {
@@ -343,7 +343,7 @@ describe("work", () => {
     }
   });
 
-  test("findById is bounded, too", async () => {
+  test("findById is limited, too", async () => {
     const { runner, write } = await openCommands();
     await write({ method: "upsert", collection: "cars", value: { _id: "a", t: [1] } });
     const authority = authorityOf({ cars: ["contains(t, 1)"] });

@@ -47,7 +47,7 @@ const OWN = { cars: ["owner == 'ada'"], notes: ["owner == 'ada'"], nosuch: ["tru
 describe("requests", () => {
   const HISTORY = "SELECT text FROM system:request_history";
 
-  test("[P18] of the same credential are shown, by who has permissions", async () => {
+  test("[P18] of the same credential are shown to a caller with permissions", async () => {
     const { as, runner } = await bench();
     const ada = as(OWN);
     const bob = as({ cars: ["true"] }, {}, "bob");
@@ -65,7 +65,7 @@ describe("requests", () => {
     expect(columnOf(all.items)).toEqual(["ada", "bob", "nobody"].map(text));
   });
 
-  test("[P18] of others are not shown while they run, and not cancelled", async () => {
+  test("[P18] of others are not shown while they run, and cannot be cancelled", async () => {
     const { as, runner } = await bench();
     const budgetOf = (): Budget =>
       new Budget({ elapsed: () => 0, timeMsMax: 1000, bytesMax: 1000 });
@@ -91,7 +91,7 @@ describe("requests", () => {
     expect(() => namesake.look()).toThrow(/cancelled/);
   });
 
-  test("[P18] of others are not deleted from the history", async () => {
+  test("[P18] of others cannot be deleted from the history", async () => {
     const { as, runner } = await bench();
     await as({}, {}, "bob").rows("SELECT 'of bob' AS x FROM system:dual");
     await as(OWN).execute("DELETE FROM system:request_history");
@@ -112,7 +112,7 @@ describe("requests", () => {
 });
 
 describe("the store", () => {
-  test("[P19] has the collections and indexes of which a document may be read", async () => {
+  test("[P19] shows the collections and indexes of which a document may be read", async () => {
     const { as } = await bench();
     const { column } = as(OWN);
     expect(await column("SELECT name FROM system:collections")).toEqual(["cars"]);
@@ -125,7 +125,7 @@ describe("the store", () => {
     expect(await column(byId)).toEqual(["cars"]);
   });
 
-  test("[P19] has no figures as a whole", async () => {
+  test("[P19] shows no statistics of the whole store", async () => {
     const { as } = await bench();
     const info = "SELECT `key`, `value` FROM system:system_info WHERE namespace != 'sync_scopes'";
     const keys = (rows: readonly Value[]): unknown[] =>
@@ -140,7 +140,7 @@ describe("the store", () => {
   });
 
   test.each(["shared_statements", "peers", "metrics", "data_sync_info"])(
-    "[P19] system:%s is empty for who does not read everything",
+    "[P19] system:%s is empty for a caller that may not read everything",
     async (name) => {
       const { as } = await bench();
       expect(await as(OWN).rows(`SELECT * FROM system:${name}`)).toEqual([]);
@@ -148,7 +148,7 @@ describe("the store", () => {
     },
   );
 
-  test("[P19] texts of statements are for who may do everything", async () => {
+  test("[P19] texts of statements are shown only to a caller that may do everything", async () => {
     const { as, runner } = await bench();
     await runner.execute({ statement: "UPDATE cars SET a = 'secret' WHERE false" });
     const texts = "SELECT * FROM system:shared_statements";
@@ -160,7 +160,7 @@ describe("the store", () => {
     expect((await as(true).rows("SELECT * FROM system:peers")).length).toBeGreaterThan(0);
   });
 
-  test("[P19] settings name only collections that there is a read rule for", async () => {
+  test("[P19] settings name only collections with a read rule", async () => {
     const { as, runner } = await bench();
     const scopes = { cars: "AllPeers", notes: "LocalPeerOnly", secrets: "BigPeerOnly" };
     runner.settings.set("USER_COLLECTION_SYNC_SCOPES", scopes);

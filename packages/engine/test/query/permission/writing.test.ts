@@ -53,7 +53,7 @@ describe("statements", () => {
     ["DELETE FROM cars WHERE true", ["a", "b"]],
     ["EVICT FROM cars", ["a", "b"]],
     ["TOMBSTONE FROM cars WHERE n IN [1, 4]", ["a"]],
-  ])("[P10] %s chooses among readable documents", async (text, ids) => {
+  ])("[P10] %s selects among readable documents", async (text, ids) => {
     const { as, all, storage } = await bench();
     const { mutatedDocumentIds } = await as(READ, true).execute(text);
     expect(mutatedDocumentIds).toEqual(ids);
@@ -86,7 +86,7 @@ describe("statements", () => {
     expect(dump(storage)).toEqual(before);
   });
 
-  test("[P11] what is allowed before and after is done", async () => {
+  test("[P11] a change that is allowed before and after is made", async () => {
     const { as, all } = await bench();
     const { execute } = as(READ, WRITE);
     await execute("UPDATE cars SET n = 9 WHERE _id = 'a'");
@@ -97,7 +97,7 @@ describe("statements", () => {
     expect((await all())[0]).toEqual({ _id: "a", owner: "ada", team: "blue", n: 10 });
   });
 
-  test("[P11] who reads all is judged by what he writes", async () => {
+  test("[P11] a caller that reads everything is checked by the written documents", async () => {
     const { as } = await bench();
     const { execute, failure } = as(true, WRITE);
     expect((await execute("UPDATE cars SET n = 9 WHERE owner = 'ada'")).mutatedDocumentIds).toEqual(
@@ -107,7 +107,7 @@ describe("statements", () => {
     expect((await failure("DELETE FROM cars WHERE _id = 'd'")).message).toBe(DENIAL);
   });
 
-  test("[P11] an insert over a document that was deleted is judged as a new one", async () => {
+  test("[P11] an insert over a deleted document is checked as a new one", async () => {
     const { as, execute, all } = await bench();
     await execute("DELETE FROM cars WHERE _id = 'd'");
     const caller = as(READ, WRITE);
@@ -130,7 +130,7 @@ describe("conflicts", () => {
   ];
 
   test.each(["b", "c", "d"])(
-    "[P13] with %s, which may not be read or not be written, are denied in the same words",
+    "[P13] with %s, which may not be read or not be written, are denied with the same message",
     async (id) => {
       const { as, storage } = await bench();
       const before = dump(storage);
@@ -152,7 +152,7 @@ describe("conflicts", () => {
     },
   );
 
-  test("[P13] with what may be read and written are decided by the policy", async () => {
+  test("[P13] with documents that may be read and written are decided by the policy", async () => {
     const { as } = await bench();
     const { failure, execute } = as(READ, WRITE);
     const insert = "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 5})";
@@ -166,7 +166,7 @@ describe("conflicts", () => {
 });
 
 describe("commands", () => {
-  test("[P14] a denied upsert fails the whole batch and says which command it was", async () => {
+  test("[P14] a denied upsert fails the whole batch and names its command", async () => {
     const { as, storage } = await bench();
     const before = dump(storage);
     const { writeFailure } = as(READ, WRITE);
@@ -179,7 +179,7 @@ describe("commands", () => {
     expect(dump(storage)).toEqual(before);
   });
 
-  test("[P14] update leaves what may not be written as it is and counts it once", async () => {
+  test("[P14] update leaves documents that may not be written unchanged and counts each once", async () => {
     const { as, fields } = await bench();
     const { write } = as({ cars: ["true"] }, WRITE);
     expect(await write(updateOf("true", fieldOf("set", "seen", true)))).toEqual([
@@ -193,7 +193,7 @@ describe("commands", () => {
     ]);
   });
 
-  test("[P14] update counts what it cannot do and what it may not do apart", async () => {
+  test("[P14] update counts errors and denials separately", async () => {
     const { as, fields } = await bench();
     const { write } = as({ cars: ["true"] }, WRITE);
     // A name is no counter: an error for who may write, a denial for who may not.
@@ -203,7 +203,7 @@ describe("commands", () => {
     expect(fields("a")).toEqual({ owner: "ada", team: "red", n: 1 });
   });
 
-  test("[P14] update judges what it leaves, not what it passes through", async () => {
+  test("[P14] update checks the result, not the intermediate steps", async () => {
     const { as, fields } = await bench();
     const { write } = as({ cars: ["true"] }, WRITE);
     const give = updateOf("_id == 'a'", fieldOf("set", "owner", "eve"));
@@ -221,7 +221,7 @@ describe("commands", () => {
     expect(fields("a")).toEqual({ owner: "ada", team: "red", n: 7 });
   });
 
-  test("[P14] update judges counters by their sum", async () => {
+  test("[P14] update checks counters by their sum", async () => {
     const { as, write: writeAll, fields } = await bench();
     await writeAll(updateOf("true", fieldOf("replaceWithCounter", "hits", 1)));
     const { write } = as({ cars: ["true"] }, { cars: ["hits <= 3"] });
@@ -234,7 +234,7 @@ describe("commands", () => {
     expect((fields("a") as { hits: number }).hits).toBe(3);
   });
 
-  test("[P10] [P14] remove deletes what may be written and counts the rest that is readable", async () => {
+  test("[P10] [P14] remove deletes writable documents and counts the other readable ones", async () => {
     const { as, all } = await bench();
     const { write } = as(READ, WRITE);
     expect(await write({ method: "remove", collection: COLLECTION, query: "true" })).toEqual([
@@ -265,7 +265,7 @@ describe("commands", () => {
 });
 
 describe("RETURNING", () => {
-  test("[P15] gives what may be read after the change", async () => {
+  test("[P15] returns the documents that may be read after the change", async () => {
     const { as } = await bench();
     const { execute } = as(READ, true);
     const update =
@@ -280,7 +280,7 @@ describe("RETURNING", () => {
     expect((await execute(initial)).items).toEqual([]);
   });
 
-  test("[P15] gives what could be read before a delete", async () => {
+  test("[P15] returns the documents that could be read before a delete", async () => {
     const { as } = await bench();
     const { rows } = as(READ, true);
     expect(await rows("DELETE FROM cars RETURNING _id, n")).toEqual([
@@ -294,7 +294,7 @@ describe("requests that are sent again", () => {
   const repeat: IdempotencyKey = { name: "a".repeat(64), digest: new Uint8Array(32) };
   const statement = "UPDATE cars SET n = 5 RETURNING _id";
 
-  test("[P16] are told the same while the permissions are the same", async () => {
+  test("[P16] get the same answer while the permissions are the same", async () => {
     const { runner } = await bench();
     const first = await runner.execute({ statement, repeat, authority: authorityOf(READ, true) });
     expect(first.items).toEqual([{ _id: "a" }, { _id: "b" }]);
@@ -302,7 +302,7 @@ describe("requests that are sent again", () => {
     expect(again).toEqual({ ...first, isReplay: true });
   });
 
-  test("[P16] are told no rows when they are others", async () => {
+  test("[P16] get no rows after the permissions changed", async () => {
     const { runner } = await bench();
     const first = await runner.execute({ statement, repeat, authority: authorityOf(READ, true) });
     const narrower = authorityOf({ cars: ["false"] }, true);

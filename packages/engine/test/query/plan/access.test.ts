@@ -58,7 +58,7 @@ function lineOf({ "#operator": name, desc, order, children, inner }: Step): stri
   return parts.join(" ");
 }
 
-describe("the way that is chosen", () => {
+describe("the chosen access path", () => {
   test.each([
     ["a = 1", "indexScan ab/1"],
     ["1 = a", "indexScan ab/1"],
@@ -100,7 +100,7 @@ describe("the way that is chosen", () => {
     expect(first).toBe(expected);
   });
 
-  test("documents are fetched unless the index has all that is read of them", async () => {
+  test("documents are fetched unless the index has all the fields that are read", async () => {
     const statements = await openIndexed();
     const plan = (statement: string): Promise<string[]> => planOf(statement, statements);
     expect(await plan("SELECT _id, b FROM c WHERE a = 1")).toEqual([
@@ -160,7 +160,7 @@ describe("order", () => {
     ["WHERE k = 3 OR n = 4 ORDER BY _id", "unionScan (indexScan k/1, indexScan n/1)"],
     ["WHERE a = 1 ORDER BY a, _id LIMIT 2", "indexScan ab/1"],
     ["WHERE k = 3 ORDER BY _id DESC LIMIT 2", "indexScan k/1 reverse"],
-  ])("%s is that of %s: nothing is sorted", async (clauses, expected) => {
+  ])("%s is the order of %s: nothing is sorted", async (clauses, expected) => {
     const plan = await planOf(`SELECT x FROM c ${clauses}`, await openIndexed());
     expect(plan[0]).toBe(expected);
     expect(plan).not.toContain("sort");
@@ -206,14 +206,14 @@ describe("hints", () => {
     expect((await planOf(statement, await openIndexed()))[0]).toBe(expected);
   });
 
-  test("a directive that is no JSON is refused", async () => {
+  test("a directive that is not JSON is refused", async () => {
     const { failure } = await openIndexed();
     const { code } = await failure("SELECT x FROM c USE DIRECTIVES '{' WHERE k = 1");
     expect(code).toBe("query.semantic");
   });
 });
 
-describe("what indexes do not have", () => {
+describe("values that indexes do not have", () => {
   test("a declared field is read from the document, so no index is used", async () => {
     const plan = await planOf(
       "SELECT k FROM COLLECTION c (k COUNTER) WHERE k = 1",
@@ -229,7 +229,7 @@ describe("what indexes do not have", () => {
   });
 });
 
-test("many conditions and many indexes: an index is only matched where its first key is asked for", () => {
+test("many conditions and many indexes: an index is matched only if its first key is used", () => {
   let looks = 0;
   const indexes = Array.from({ length: 60 }, (_, i): IndexDefinition => {
     const keys = [{ path: [`f${i}`], isDescending: false }];

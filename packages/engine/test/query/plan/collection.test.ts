@@ -28,14 +28,17 @@ function refusalOf(collection: CollectionRef, use: CollectionPurpose): PeerError
   throw new Error("expected a refusal");
 }
 
-test.each(PURPOSES)("without a namespace or with default: it is a stored one, to %s", (use) => {
-  for (const namespace of [undefined, "default"]) {
-    const resolved = { kind: "stored", name: "cars" };
-    expect(resolveCollection(ref(namespace, "cars"), use)).toEqual(resolved);
-  }
-});
+test.each(PURPOSES)(
+  "a name without a namespace or with default: is a stored collection, to %s",
+  (use) => {
+    for (const namespace of [undefined, "default"]) {
+      const resolved = { kind: "stored", name: "cars" };
+      expect(resolveCollection(ref(namespace, "cars"), use)).toEqual(resolved);
+    }
+  },
+);
 
-test("system: is read", () => {
+test("system: can be read", () => {
   for (const name of systemCollectionNames()) {
     const collection = systemCollection(name);
     expect(resolveCollection(ref("system", name), "read")).toEqual({
@@ -45,13 +48,13 @@ test("system: is read", () => {
   }
 });
 
-test("system: is not written to", () => {
+test("system: cannot be written", () => {
   for (const name of systemCollectionNames()) {
     expect(refusalOf(ref("system", name), "write").code).toBe("query.semantic");
   }
 });
 
-test("only requests are deleted from system:, running ones are stopped by it", () => {
+test("only requests can be deleted from system:, which stops running ones", () => {
   for (const name of systemCollectionNames()) {
     if (name === "request_history" || name === "active_requests") continue;
     expect(refusalOf(ref("system", name), "delete").code).toBe("query.semantic");
@@ -63,13 +66,13 @@ test("only requests are deleted from system:, running ones are stopped by it", (
   });
 });
 
-test.each(PURPOSES)("an unknown one of system: is refused, to %s", (use) => {
+test.each(PURPOSES)("an unknown system: collection is refused, to %s", (use) => {
   for (const name of ["nope", "functions", "keywords", "DUAL", "", "constructor"]) {
     expect(refusalOf(ref("system", name), use).code).toBe("query.semantic");
   }
 });
 
-test("the refusal says where, and what may have been meant", () => {
+test("the error has the place and a suggested name", () => {
   const refusal = refusalOf(ref("system", "indices"), "read");
   expect(refusal.message).toMatch(
     /^unknown system collection 'indices' at .*; did you mean indexes\?$/,
@@ -83,7 +86,7 @@ test.each(PURPOSES)("any other namespace is refused, to %s", (use) => {
   }
 });
 
-test("a name that no collection can have is refused before the storage sees it", () => {
+test("an invalid collection name is refused before the storage sees it", () => {
   for (const name of ["", "x".repeat(NAME_SIZE_MAX + 1), "\ud800"]) {
     expect(refusalOf(ref(undefined, name), "read").code).toBe("query.store");
     expect(refusalOf(ref(undefined, name), "write").code).toBe("query.evaluation");

@@ -34,7 +34,7 @@ describe("access", () => {
     ["SELECT * FROM c WHERE _id NOT IN ('x')", "scan"],
     ["UPDATE c SET a = 1 WHERE _id = 'x'", "idScan"],
     ["DELETE FROM c WHERE _id IN :ids", "idScan"],
-  ])("%s begins with %s", async (statement, operator) => {
+  ])("%s starts with %s", async (statement, operator) => {
     expect((await namesOf(statement))[0]).toBe(operator);
   });
 });
@@ -48,14 +48,14 @@ describe("joins", () => {
     ["a.x < b.x", "nlJoin", false],
     ["a.x = b.x OR a.y = b.y", "nlJoin", false],
     ["true", "nlJoin", false],
-  ])("ON %s is done by %s", async (on, operator, isLookUp) => {
+  ])("ON %s uses %s", async (on, operator, isLookUp) => {
     const [, join] = await operatorsOf(`SELECT a._id FROM c a JOIN d b ON ${on}`);
     expect(join?.["#operator"]).toBe(operator);
     expect("id" in (join ?? {})).toBe(isLookUp);
   });
 });
 
-test("operators stand in the order in which a row passes them", async () => {
+test("operators are listed in the order in which a row passes them", async () => {
   const statement =
     "SELECT DISTINCT a, count(*) AS n FROM c WHERE b > 1 GROUP BY a HAVING count(*) > 1 ORDER BY n LIMIT 2";
   expect(await namesOf(statement)).toEqual([
@@ -70,7 +70,7 @@ test("operators stand in the order in which a row passes them", async () => {
   ]);
 });
 
-test("the plan of a mutation tells order and window as well", async () => {
+test("the plan of a mutation shows order and window as well", async () => {
   expect(await namesOf("DELETE FROM c WHERE a = 1 ORDER BY b LIMIT 3")).toEqual([
     "scan",
     "filter",
@@ -81,7 +81,7 @@ test("the plan of a mutation tells order and window as well", async () => {
 });
 
 test.each(["EXPLAIN SHOW ALL", "EXPLAIN ALTER SYSTEM RESET ALL", "ADVISE EXPLAIN DELETE FROM c"])(
-  "%s: what has no plan is not explained",
+  "%s has no plan and is not explained",
   async (statement) => {
     const { failure } = await openStatements();
     const place = { line: 1, column: 1 };

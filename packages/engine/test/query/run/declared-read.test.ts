@@ -9,7 +9,7 @@ import { COLLECTION, LAX, MutationDesk, STRICT, typing } from "../../support/mut
 
 const DOCUMENT = { _id: "1", m: { a: 1 }, n: 5, l: [1] };
 
-test("without a declaration the very document comes back", async () => {
+test("without a declaration the same document object is returned", async () => {
   const desk = await MutationDesk.open(DOCUMENT);
   desk.store.read((view) => {
     const document = view.get(COLLECTION, "1");
@@ -31,7 +31,7 @@ test.each<[Types, Value]>([
   [{ m: { a: "register" } }, { m: { a: 1 }, n: 5, l: [1] }],
   [{ m: { a: "counter" } }, { m: {}, n: 5, l: [1] }],
   [{ m: { a: { b: "map" } } }, { m: {}, n: 5, l: [1] }],
-])("declared as %j, a field shows only if it is stored so", async (types, expected) => {
+])("declared as %j, a field shows only if it is stored with that type", async (types, expected) => {
   const desk = await MutationDesk.open(DOCUMENT);
   expect(desk.read("1", typing(types))).toEqual(expected);
 });
@@ -44,7 +44,7 @@ test("a declared type shows its variant also below a newer one", async () => {
   expect(desk.read("1", typing({ p: { q: "map" } }))).toEqual({ o: 4, p: { q: { r: 1 } } });
 });
 
-test("in strict mode what is not declared shows only as a register", async () => {
+test("in strict mode an undeclared field shows only as a register", async () => {
   const desk = await MutationDesk.open({ _id: "1", a: 1, o: { p: { q: 1 }, t: "k" }, l: [1] });
   await desk.update({
     apply: [
@@ -71,7 +71,7 @@ test("in strict mode the register of a field shows below a newer map", async () 
   expect(desk.read("1")).toEqual({ o: { t: "n" } });
 });
 
-test("strict mode reads a field named __proto__ like any other", async () => {
+test("strict mode reads a field named __proto__ as an ordinary field", async () => {
   const fields = JSON.parse('{"_id":"1","__proto__":1,"o":{"__proto__":{"x":1}}}') as Value;
   const desk = await MutationDesk.open();
   await desk.insert([fields]);
@@ -82,7 +82,7 @@ test("strict mode reads a field named __proto__ like any other", async () => {
   ]);
 });
 
-test("a row that is not in the store is read as it is", async () => {
+test("a row that is not in the store is returned unchanged", async () => {
   const desk = await MutationDesk.open();
   const row = { id: "1", fields: { dummy: { x: 1 } }, types: undefined };
   desk.store.read((view) => {

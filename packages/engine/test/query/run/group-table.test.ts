@@ -38,7 +38,7 @@ const SPECIAL: readonly Datum[] = [
 ];
 const key = fc.constantFrom(...ALIKE, ...SPECIAL);
 
-test("two lists of keys belong together exactly when all of them are equal", () => {
+test("two lists of keys are in one group exactly when all keys are equal", () => {
   const keysOf = fc
     .integer({ min: 0, max: 3 })
     .chain((length) => fc.array(fc.array(key, { minLength: length, maxLength: length })));

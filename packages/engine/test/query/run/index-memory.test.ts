@@ -30,7 +30,7 @@ describe("many lookups in one statement", () => {
     expect(found).toEqual([{ n: count }]);
   });
 
-  test("the same for queries inside of a statement", async () => {
+  test("the same holds for subqueries", async () => {
     const { rows } = await openJoined(1_000_000);
     const inner = "SELECT b.m FROM b WHERE b.k = a.k ORDER BY b.m, b._id DESC LIMIT 1";
     const found = await rows(`SELECT count(*) AS n FROM a WHERE a.k IN (${inner})`);
@@ -38,7 +38,7 @@ describe("many lookups in one statement", () => {
   });
 });
 
-test("documents that begin alike are counted while they are put in order", async () => {
+test("the memory of documents with a common long prefix is counted while they are sorted", async () => {
   const { execute, rows, failure } = await openStatements({ bytes: 3_000_000 });
   const long = "x".repeat(50_000);
   for (let i = 0; i < 50; i++) {

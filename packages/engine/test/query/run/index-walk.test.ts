@@ -38,22 +38,22 @@ async function profileOf(
 
 const many = Array.from({ length: 3000 }, (_, i) => ({ _id: i, k: i % 100, h: i % 2, n: i }));
 
-describe("how much is looked at", () => {
-  test("an equality looks at the documents that have the value", async () => {
+describe("how much is read", () => {
+  test("an equality reads only the documents with the value", async () => {
     const statements = await openWith(many, "k ON c (k)");
     const { rows, counts } = await profileOf(statements, "SELECT n FROM c WHERE k = 7");
     expect(rows.length).toBe(30);
     expect(counts).toEqual({ indexScan: 30, fetch: 30, filter: 30, projection: 30 });
   });
 
-  test("an order with a limit looks at the first entries alone", async () => {
+  test("an order with a limit reads only the first entries", async () => {
     const statements = await openWith(many, "n ON c (n)");
     const { rows, counts } = await profileOf(statements, "SELECT k FROM c ORDER BY n DESC LIMIT 2");
     expect(rows).toEqual([{ k: 99 }, { k: 98 }]);
     expect(counts["fetch"]).toBe(2);
   });
 
-  test("where an index finds more than a quarter of the collection all of it is scanned", async () => {
+  test("if an index finds more than a quarter of the collection, the collection is scanned", async () => {
     const statements = await openWith(many, "h ON c (h)");
     const { rows, counts } = await profileOf(statements, "SELECT n FROM c WHERE h = 1");
     expect(rows.length).toBe(1500);
@@ -67,7 +67,7 @@ describe("how much is looked at", () => {
     expect(counts["fetch"]).toBe(3);
   });
 
-  test("two indexes find together what both find", async () => {
+  test("two indexes together find the documents that both find", async () => {
     const docs = Array.from({ length: 3000 }, (_, i) => ({ _id: i, a: i % 10, b: i % 9, n: i }));
     const statements = await openWith(docs, "a ON c (a)", "b ON c (b)");
     const { rows, counts } = await profileOf(statements, "SELECT n FROM c WHERE a = 1 AND b = 1");
@@ -75,13 +75,13 @@ describe("how much is looked at", () => {
     expect(counts["fetch"]).toBe(34);
   });
 
-  test("few documents of one index are fetched rather than looked for in another", async () => {
+  test("the few documents of one index are fetched, not intersected with another index", async () => {
     const statements = await openWith(many, "k ON c (k)", "h ON c (h)");
     const { counts } = await profileOf(statements, "SELECT n FROM c WHERE k = 7 AND h = 1");
     expect(counts["fetch"]).toBe(30);
   });
 
-  test("a join looks each left row up, and reads the right side once there are many", async () => {
+  test("a join looks up each left row, and reads the right side once if there are many rows", async () => {
     const statements = await openWith(many, "n ON c (n)");
     const few = "SELECT b.k FROM c a JOIN c b ON b.n = a.k WHERE a._id IN (1, 2)";
     expect((await profileOf(statements, few)).rows).toEqual([{ k: 1 }, { k: 2 }]);
@@ -91,7 +91,7 @@ describe("how much is looked at", () => {
 });
 
 describe("order of rows", () => {
-  test("without ORDER BY it is that of the ids, whatever the index", async () => {
+  test("without ORDER BY it is the order of ids, whatever the index", async () => {
     const docs = [3, 1, 2, 0].map((id) => ({ _id: id, v: 9 - id }));
     const { rows } = await openWith(docs, "v ON c (v)");
     expect(await rows("SELECT _id FROM c WHERE v > 0")).toEqual(
@@ -108,7 +108,7 @@ describe("order of rows", () => {
     ["ORDER BY v DESC LIMIT 9", [1, 3, 0, 2, 4]],
     ["ORDER BY v, _id DESC LIMIT 9", [4, 2, 0, 3, 1]],
     ["ORDER BY v DESC, _id DESC LIMIT 9", [3, 1, 4, 2, 0]],
-  ])("equal values come in the order of ids: %s", async (order, ids) => {
+  ])("equal values are in the order of ids: %s", async (order, ids) => {
     const docs = [0, 1, 2, 3, 4].map((id) => ({ _id: id, v: id % 2, w: -id }));
     for (const index of ["v ON c (v)", "v ON c (v DESC)", "v ON c (v, w)"]) {
       const { rows } = await openWith(docs, index);
@@ -116,7 +116,7 @@ describe("order of rows", () => {
     }
   });
 
-  test("texts that are too long for an index are compared as a whole", async () => {
+  test("texts that are too long for an index are compared in full", async () => {
     const long = "x".repeat(2000);
     const docs = ["c", "a", "b", ""].map((end, id) => ({ _id: id, v: long + end }));
     const { rows } = await openWith(docs, "v ON c (v)");
@@ -133,7 +133,7 @@ describe("order of rows", () => {
   });
 });
 
-describe("what an index gives back", () => {
+describe("values returned from an index", () => {
   test("a covered zero keeps its sign", async () => {
     const { rows } = await openWith(
       [
@@ -146,7 +146,7 @@ describe("what an index gives back", () => {
     expect(found.map((row) => Object.is((row as ValueObject)["v"], -0))).toEqual([true, false]);
   });
 
-  test("a covered document has its nested fields, and lacks what it lacks", async () => {
+  test("a covered document has its nested fields, and no absent ones", async () => {
     const docs = [
       { _id: 1, o: { p: 1, q: 2 } },
       { _id: 2, o: { p: 1 } },
@@ -157,7 +157,7 @@ describe("what an index gives back", () => {
     expect(await rows("SELECT _id FROM c WHERE o.p IS MISSING")).toEqual([{ _id: 3 }]);
   });
 
-  test("an index that is changed while a statement walks it is not walked twice", async () => {
+  test("an index that changes while a statement reads it is not read twice", async () => {
     const { rows } = await openWith(many, "n ON c (n)");
     await rows("UPDATE c SET n = n + 100000 WHERE n >= 0 AND n < 500");
     const [row] = await rows("SELECT count(*) AS n FROM c WHERE n >= 100000");
@@ -174,7 +174,7 @@ describe("long lists", () => {
     "SELECT _id FROM c USE IDS LIST :list",
     "SELECT _id FROM c WHERE _id IN :list OR k = 3",
     "SELECT _id FROM c WHERE k IN :list",
-  ])("%s finds what a scan finds, with pauses", async (statement) => {
+  ])("%s finds the same as a scan, with pauses", async (statement) => {
     // Each look at the clock is a slice, so each pause that is offered is taken.
     let ms = 0;
     let pauses = 0;
@@ -192,19 +192,16 @@ describe("long lists", () => {
     expect(pauses).toBeGreaterThan(15);
   });
 
-  test.each([true, false])(
-    "ids are put in order in pieces; repeats are kept: %s",
-    (keepsDuplicates) => {
-      const ids: NamedIds = { kind: "id_list", list: { kind: "parameter", name: "list", at: 0 } };
-      const named = compileIds({ kind: "ids", ids, keepsDuplicates });
-      const frame = newFrame({ ...testRun(), args: { list: [...list, ...list] } }, 1);
-      const steps = idsIn(named(frame));
-      let pauses = 0;
-      let next = steps.next();
-      for (; next.done !== true; next = steps.next()) pauses++;
-      expect(pauses).toBeGreaterThan(30);
-      const sorted = Array.from({ length: 20_000 }, (_, i) => i);
-      expect(next.value).toEqual(keepsDuplicates ? [...list, ...list] : sorted);
-    },
-  );
+  test.each([true, false])("ids are sorted in pieces; repeats are kept: %s", (keepsDuplicates) => {
+    const ids: NamedIds = { kind: "id_list", list: { kind: "parameter", name: "list", at: 0 } };
+    const named = compileIds({ kind: "ids", ids, keepsDuplicates });
+    const frame = newFrame({ ...testRun(), args: { list: [...list, ...list] } }, 1);
+    const steps = idsIn(named(frame));
+    let pauses = 0;
+    let next = steps.next();
+    for (; next.done !== true; next = steps.next()) pauses++;
+    expect(pauses).toBeGreaterThan(30);
+    const sorted = Array.from({ length: 20_000 }, (_, i) => i);
+    expect(next.value).toEqual(keepsDuplicates ? [...list, ...list] : sorted);
+  });
 });

@@ -22,14 +22,14 @@ async function joined(on: string): Promise<{ rows: unknown; entries: unknown }> 
   return { rows: (found[0] as ValueObject)["rows"], entries: stats["rows"] };
 }
 
-test("where each row finds few, all of them are looked up: the other way tries every pair", async () => {
+test("if each row finds few matches, all rows use the index: the alternative tries every pair", async () => {
   expect(await joined("b.n >= a.n AND b.n <= a.n + 1")).toEqual({ rows: 600, entries: 600 });
 });
 
-test("where all keys together find less than the index, the right side is soon read once", async () => {
+test("if all keys together are more selective than the index, the right side is read once", async () => {
   expect(await joined("b.m = a.m AND b.q = a.n")).toEqual({ rows: 300, entries: 250 });
 });
 
-test("as many rows as the right side has documents are not looked up one by one", async () => {
+test("as many left rows as the right side has documents are not looked up one by one", async () => {
   expect(await joined("b.n = a.n")).toEqual({ rows: 300, entries: 84 });
 });

@@ -66,7 +66,7 @@ const rowsOf = fc
   )
   .map((rows) => rows.map((row, number): Row => ({ ...row, number })));
 
-test("the first rows are those of a sort of all, equal ones in the order in which they came, and nothing else is counted", () => {
+test("the first rows equal those of a full stable sort, and only they count as memory", () => {
   fc.assert(
     fc.property(
       rowsOf,
@@ -96,7 +96,7 @@ test("the first rows are those of a sort of all, equal ones in the order in whic
   );
 });
 
-test("many rows are put in order in pieces, with a pause after each", () => {
+test("many rows are sorted in pieces, with a pause after each", () => {
   const order = terms([{ isDescending: true }]);
   const ordered = new OrderedRows<Row>(sorterOf(order), budget(), Infinity);
   const count = 20_000;
@@ -114,7 +114,7 @@ test("many rows are put in order in pieces, with a pause after each", () => {
   );
 });
 
-test("a sort ends when the time of the statement is over", () => {
+test("a sort ends at the time limit of the statement", () => {
   let now = 0;
   const short = new Budget({ elapsed: () => now, timeMsMax: 10, bytesMax: Infinity });
   const ordered = new OrderedRows<Row>(sorterOf(terms([{ isDescending: false }])), short, Infinity);

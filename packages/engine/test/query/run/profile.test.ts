@@ -16,7 +16,7 @@ function countsOf(found: readonly Value[]): unknown[] {
   ]);
 }
 
-test("a row that waits for a query inside of it counts once", async () => {
+test("a row that waits for a subquery counts once", async () => {
   const { rows } = await openStatements();
   await rows("INSERT INTO c DOCUMENTS (:docs)", { docs: numbered(6000) });
   const inner = "SELECT c.n FROM c WHERE c.k = 1 AND c.n > a.n";
@@ -28,7 +28,7 @@ test("a row that waits for a query inside of it counts once", async () => {
   ]);
 });
 
-test("entries of documents that the caller may not read are not counted", async () => {
+test("index entries of documents that the caller may not read are not counted", async () => {
   const { rows, runner } = await openStatements();
   await rows("INSERT INTO c DOCUMENTS (:docs)", { docs: numbered(900) });
   await rows("CREATE INDEX n ON c (n)");
@@ -46,7 +46,7 @@ test("entries of documents that the caller may not read are not counted", async 
   expect(counts[0]?.[1]).toBe(counts.at(-1)?.[1]);
 });
 
-test("a list that is longer than the collection is not looked up value by value", async () => {
+test("a list longer than the collection is not looked up value by value", async () => {
   const { rows } = await openStatements();
   await rows("INSERT INTO c DOCUMENTS (:docs)", { docs: numbered(900) });
   await rows("CREATE INDEX n ON c (n)");

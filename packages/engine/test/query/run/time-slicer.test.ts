@@ -6,7 +6,7 @@ import { Budget } from "../../../src/query/frame/budget.ts";
 import type { Steps } from "../../../src/query/frame/steps.ts";
 import { TimeSlicer } from "../../../src/query/run/time-slicer.ts";
 
-test("those that wait go one after the other in the order in which they came, each after a pause", async () => {
+test("waiting tasks run one after the other in the order of arrival, each after a pause", async () => {
   const events: string[] = [];
   const pause = async (): Promise<void> => {
     await Promise.resolve();
@@ -36,7 +36,7 @@ test("those that wait go one after the other in the order in which they came, ea
   expect(events.slice(-2)).toEqual(["pause", "d1"]);
 });
 
-test("owners take turns: one with many reads gets no more than one with a single read", async () => {
+test("owners alternate: one with many reads gets no more slices than one with a single read", async () => {
   const events: string[] = [];
   const turns = new TimeSlicer(
     () => Promise.resolve(),
@@ -78,7 +78,7 @@ function bench(): {
   return { clock, turns: new TimeSlicer(pause, elapsed), budget, held };
 }
 
-test("what is done within a slice is given at once, and what was held for it is closed", () => {
+test("a task that ends within one slice returns at once, and its resource is closed", () => {
   const { clock, turns, budget, held } = bench();
   const steps = function* steps(): Steps<string> {
     for (let i = 0; i < 9; i++) {
@@ -91,7 +91,7 @@ test("what is done within a slice is given at once, and what was held for it is 
   expect(held.closed).toBe(1);
 });
 
-test("the turns of others are not the time of a row", async () => {
+test("slices of others do not count against the time of a row", async () => {
   const { clock, turns, budget, held } = bench();
   const steps = function* steps(): Steps<string> {
     for (let row = 0; row < 10; row++) {
@@ -111,7 +111,7 @@ test("the turns of others are not the time of a row", async () => {
   expect(held.closed).toBe(1);
 });
 
-test("what is held is closed once when a step fails, in the first slice or later", async () => {
+test("a resource is closed once when a step fails, in the first slice or later", async () => {
   for (const failing of [0, 5]) {
     const { clock, turns, budget, held } = bench();
     const steps = function* steps(): Steps<string> {
@@ -127,7 +127,7 @@ test("what is held is closed once when a step fails, in the first slice or later
   }
 });
 
-test("all that begin between two pauses have one slice together; the others wait for their turn", async () => {
+test("all tasks that start between two pauses share one slice; the others wait", async () => {
   const { clock, turns, budget } = bench();
   let begun = 0;
   const steps = function* steps(): Steps<string> {
@@ -185,7 +185,7 @@ function paused(rowMs = 75): {
   return { turns: new TimeSlicer(pause, elapsed), budget, row, turn, doneNow: () => done };
 }
 
-test("a long row that begins and one that goes on are not of one turn", async () => {
+test("a long row that starts and one that continues do not run in the same pass", async () => {
   const { turns, budget, row, turn } = paused();
   const held = { close: () => {} };
   const all = ["a", "b", "c"].map((name) => Promise.resolve(turns.take(row(name), budget, held)));
@@ -196,7 +196,7 @@ test("a long row that begins and one that goes on are not of one turn", async ()
   expect(doneInTurns.filter((done) => done.length > 1)).toEqual([]);
 });
 
-test("a long row that begins before a pause and one that begins right after it are not of one turn", async () => {
+test("a long row that starts before a pause and one right after it do not run in the same pass", async () => {
   const { turns, budget, row, turn } = paused();
   const held = { close: () => {} };
   const begin = (name: string): Promise<string> =>
@@ -210,7 +210,7 @@ test("a long row that begins before a pause and one that begins right after it a
   expect(await Promise.all([first, second])).toEqual(["a", "b"]);
 });
 
-test("a slice that goes on for no longer than a slice lets others begin in the same pass", async () => {
+test("a continued task within its slice lets others start in the same pass", async () => {
   const { turns, budget, row, turn, doneNow } = paused(10);
   const held = { close: () => {} };
   const long = Promise.resolve(turns.take(row("long"), budget, held));
@@ -222,7 +222,7 @@ test("a slice that goes on for no longer than a slice lets others begin in the s
   expect(await Promise.all([long, other])).toEqual(["long", "other"]);
 });
 
-test("a long row is counted until a whole pass is over, whatever was counted before it", async () => {
+test("a long row is counted until a whole pass has ended, whatever was counted before", async () => {
   const { turns, budget, row, turn } = paused();
   const held = { close: () => {} };
   const all: Promise<string>[] = [];
@@ -236,7 +236,7 @@ test("a long row is counted until a whole pass is over, whatever was counted bef
   expect(doneInTurns.filter((done) => done.length > 1)).toEqual([]);
 });
 
-test("a row that is ended because it took too long has had the turn of the others that begin", async () => {
+test("a row that failed because it took too long uses up the slice of other new tasks", async () => {
   const { clock, turns, budget, held } = bench();
   let begun = 0;
   // oxlint-disable-next-line require-yield -- it ends before it could
@@ -254,7 +254,7 @@ test("a row that is ended because it took too long has had the turn of the other
   expect(begun).toBe(4);
 });
 
-test("[H5] owners of all stores take turns with each other, one slice between two pauses", async () => {
+test("[H5] owners of all stores alternate with each other, one slice between two pauses", async () => {
   const events: string[] = [];
   const pause = async (): Promise<void> => {
     await Promise.resolve();

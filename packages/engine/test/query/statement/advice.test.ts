@@ -46,11 +46,11 @@ test.each([
   ["SELECT * FROM c WHERE a != 1", "no keys to advise on"],
   ["SELECT * FROM c WHERE _id = 1", "no advice available for statement"],
   ["INSERT INTO c DOCUMENTS ({})", "no advice available for statement"],
-])("for %s it is %j", async (statement, expected) => {
+])("for %s the advice is %j", async (statement, expected) => {
   expect(await advised(await open(), statement)).toEqual(expected);
 });
 
-test("an index that does as much is enough, also when it has more keys", async () => {
+test("an equally good index is enough, even if it has more keys", async () => {
   const statements = await open("ab ON c (a, b)");
   const advice = await adviceOf(statements, "ADVISE SELECT * FROM c WHERE a = 1");
   expect(advice).toEqual({
@@ -60,7 +60,7 @@ test("an index that does as much is enough, also when it has more keys", async (
   });
 });
 
-test("an index that does more is advised beside the one that is used", async () => {
+test("a better index is advised next to the one in use", async () => {
   const statements = await open("a ON c (a)");
   const advice = await adviceOf(statements, "ADVISE SELECT * FROM c WHERE a = 1 AND b = 2");
   expect(advice["existingIndexes"]).toEqual([
@@ -75,7 +75,7 @@ test("an index that does more is advised beside the one that is used", async () 
   ]);
 });
 
-test("AND PROVISION creates what is advised, and then nothing is left to advise", async () => {
+test("AND PROVISION creates the advised indexes, and then no advice is left", async () => {
   const statements = await open();
   const { rows } = statements;
   const about = "SELECT n FROM c WHERE k = 3 ORDER BY n";
@@ -86,7 +86,7 @@ test("AND PROVISION creates what is advised, and then nothing is left to advise"
   expect(await rows(about)).toEqual([{ n: 3 }, { n: 13 }]);
 });
 
-test("an index whose name is taken is told as failed", async () => {
+test("an index whose name is taken is reported as failed", async () => {
   const statements = await open("adv_c_k ON c (n)");
   const advice = await adviceOf(statements, "ADVISE AND PROVISION SELECT * FROM c WHERE k = 3");
   expect(advice["failedIndexes"]).toEqual([
@@ -95,7 +95,7 @@ test("an index whose name is taken is told as failed", async () => {
   expect(advice["createdIndexes"]).toBeUndefined();
 });
 
-test("AND PROVISION creates what there is room for and tells of the rest", async () => {
+test("AND PROVISION creates the indexes that fit the limit and reports the rest", async () => {
   const statements = await open();
   const where = Array.from({ length: 66 }, (_, i) => `f${i} = 1`).join(" OR ");
   const advice = await adviceOf(statements, `ADVISE AND PROVISION SELECT * FROM c WHERE ${where}`);
@@ -109,7 +109,7 @@ test("AND PROVISION creates what there is room for and tells of the rest", async
   );
 });
 
-test("a name that would be too long is cut", async () => {
+test("a name that would be too long is truncated", async () => {
   const statements = await open();
   const field = "x".repeat(255);
   const advice = await adviceOf(

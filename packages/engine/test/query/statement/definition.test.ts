@@ -41,7 +41,7 @@ test("an index over 1,000 documents is complete when CREATE INDEX is answered", 
   expect(await rows(INDEXES)).toEqual([ROW]);
 });
 
-test("system:indexes tells that a larger index is being built, and how far it is", async () => {
+test("system:indexes shows that a larger index is being built, and its progress", async () => {
   const { rows, store } = await openHeld(1002);
   await rows("CREATE INDEX by_n ON c (n)");
   const progress = { done: 1000, total: 1002 };
@@ -56,7 +56,7 @@ test("system:indexes tells that a larger index is being built, and how far it is
   expect(await rows(INDEXES)).toEqual([ROW]);
 });
 
-test("[P19] who may not read the whole collection is not told how far an index is", async () => {
+test("[P19] a caller that may not read the whole collection does not see the progress of an index", async () => {
   const { rows, runner } = await openHeld(1002);
   await rows("CREATE INDEX by_n ON c (n)");
   expect(await callerOf(runner, authorityOf({ c: ["n < 5"] })).rows(INDEXES)).toEqual([ROW]);
@@ -64,7 +64,7 @@ test("[P19] who may not read the whole collection is not told how far an index i
   expect((row as ValueObject)["progress"]).toEqual({ done: 1000, total: 1002 });
 });
 
-test("a large index is built and dropped in the background, its name is free at once", async () => {
+test("a large index is built and dropped in the background, and its name is free at once", async () => {
   const { rows, store, execute } = await openStatements();
   await fill(store, 5_000);
   await execute("CREATE INDEX by_n ON c (n)");

@@ -32,7 +32,7 @@ async function openAsked() {
 }
 
 describe("syntax", () => {
-  test("it names a collection, an id and a peer", () => {
+  test("EXPLAIN SYNC names a collection, an id and a peer", () => {
     expect(parsed("explain sync `täsks`, {'a': 1} for :peer")).toEqual({
       kind: "explain_sync",
       collection: { name: "täsks" },
@@ -44,7 +44,7 @@ describe("syntax", () => {
     });
   });
 
-  test("what may be the name of a collection anywhere may be it here", () => {
+  test("any collection name is allowed", () => {
     for (const name of ["sync", "context", "peers", "selection", "`for`", "COLLECTION"]) {
       expect(parsed(`EXPLAIN SYNC ${name}, 1 FOR 'k'`)).toMatchObject({
         kind: "explain_sync",
@@ -53,7 +53,7 @@ describe("syntax", () => {
     }
   });
 
-  test("a plan is explained as before, also of what is named sync", () => {
+  test("EXPLAIN of a plan still works, also for a collection named sync", () => {
     expect(parsed("EXPLAIN SELECT * FROM sync")).toMatchObject({ kind: "explain" });
     expect(parsed("EXPLAIN DELETE FROM sync")).toMatchObject({ kind: "explain" });
     expect(parsed("EXPLAIN SYNC CONTEXT (PEERS) SELECT * FROM c")).toMatchObject({
@@ -68,12 +68,12 @@ describe("syntax", () => {
     ["EXPLAIN SYNC c, 'a'", "FOR, found the end"],
     ["EXPLAIN SYNC c, 'a' FOR 'k' x", 'found "x"'],
     ["PROFILE SYNC c, 'a' FOR 'k'", 'expected CONTEXT, found "c"'],
-  ])("%s is told what is missing", (text, message) => {
+  ])("%s gets an error that names the missing part", (text, message) => {
     expect(faultOf(text).message).toContain(message);
   });
 });
 
-describe("what is asked", () => {
+describe("the question", () => {
   test.each<[string, unknown, Value]>([
     ["EXPLAIN SYNC tasks, 't1' FOR 'p'", {}, { collection: "tasks", id: "t1", peerKey: "p" }],
     [
@@ -111,7 +111,7 @@ describe("what is asked", () => {
     expect(error.place?.column).toBe(column);
   });
 
-  test("a store that nobody syncs with says so", async () => {
+  test("a store without peers refuses EXPLAIN SYNC", async () => {
     const { failure } = await openStatements();
     const error = await failure("EXPLAIN SYNC c, 1 FOR 'k'");
     expect(error.code).toBe("query.semantic");
@@ -124,13 +124,13 @@ describe("what is asked", () => {
 describe("permission", () => {
   const statement = "EXPLAIN SYNC c, 1 FOR 'k'";
 
-  test("[P8] who may read everything is answered, be it that he may write nothing", async () => {
+  test("[P8] a caller that may read everything gets an answer, even if it may not write", async () => {
     const { execute } = await openAsked();
     const authority = authorityOf(true);
     expect((await execute(statement, {}, authority)).items).toHaveLength(1);
   });
 
-  test("[P8] everybody else is refused, also of what he may read", async () => {
+  test("[P8] every other caller is refused, also for readable documents", async () => {
     const { runner } = await openAsked();
     const authority = authorityOf({ c: ["true"] });
     for (const text of [statement, `PROFILE ${statement}`]) {

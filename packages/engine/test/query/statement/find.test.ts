@@ -36,7 +36,7 @@ async function findIds(request: FindRequest): Promise<Value[]> {
 
 const ALL = ["a", "b", "c", { lot: 7 }];
 
-describe("a filter chooses documents", () => {
+describe("a filter selects documents", () => {
   test.each<[string, ValueObject, Value[]]>([
     ["true", {}, ALL],
     ["color == 'blue'", {}, ["a", "c"]],
@@ -78,7 +78,7 @@ describe("a filter chooses documents", () => {
   });
 });
 
-describe("a filter in both ways of writing means what it says", () => {
+describe("a filter has the same meaning in both syntaxes", () => {
   const TASKS: Value[] = [
     { _id: 1, owner: "ann", expired: "2024", color: "blue" },
     { _id: 2, owner: null, expired: "2024", color: "red" },
@@ -122,7 +122,7 @@ const anyCondition: fc.Arbitrary<string> = fc.oneof(
   ),
 );
 
-test("|| and OR, && and AND, ! and NOT choose the same documents", async () => {
+test("|| and OR, && and AND, ! and NOT select the same documents", async () => {
   const { runner } = await openCars();
   const idsOf = async (query: string): Promise<Value[]> => {
     const { documents } = await runner.find({ collection: "cars", query });
@@ -149,7 +149,7 @@ function textOf(id: Value): string {
   return JSON.stringify(id);
 }
 
-test("several sort keys, each in its direction", async () => {
+test("several sort keys apply, each in its direction", async () => {
   const sort = [
     { property: "color", isDescending: false },
     { property: "mileage", isDescending: true },
@@ -162,12 +162,12 @@ test("several sort keys, each in its direction", async () => {
   ]);
 });
 
-test("limit and offset cut a window out of what was found", async () => {
+test("limit and offset select a window of the result", async () => {
   const window = { offset: 1, limit: 2 };
   expect(await findIds({ collection: "cars", query: "true", ...window })).toEqual(["b", "c"]);
 });
 
-test("a filter that cannot be read tells where it went wrong", async () => {
+test("an invalid filter gets an error with its place", async () => {
   const failing = findIds({ collection: "cars", query: "color == 'blue' &&" });
   await expect(failing).rejects.toMatchObject({
     code: "query.syntax",
@@ -175,14 +175,14 @@ test("a filter that cannot be read tells where it went wrong", async () => {
   });
 });
 
-test("a parameter is asked for under its name, in both spellings", () => {
+test("a parameter is looked up by its name, in both spellings", () => {
   const { parameters } = finish(
     prepareFind({ collection: "cars", query: "a == $args.x && b < :y" }),
   );
   expect(parameters.map(({ name }) => name)).toEqual(["x", "y"]);
 });
 
-test("a sort key is a path and nothing else; a fault says which key and where in it", async () => {
+test("a sort key is a path and nothing else; an error names the key and the place in it", async () => {
   for (const [property, at, near] of [
     ["a == 1", 3, "near `== 1`"],
     [":x", 1, "near `:x`"],
@@ -205,12 +205,12 @@ test("a sort key is a path and nothing else; a fault says which key and where in
   expect(found).toEqual(["a"]);
 });
 
-test("a parameter without a value is told with its place in the filter", async () => {
+test("a parameter without a value is reported with its place in the filter", async () => {
   const failing = findIds({ collection: "cars", query: "color == :x" });
   await expect(failing).rejects.toMatchObject({ place: { line: 1, column: 10, near: ":x" } });
 });
 
-test("what find held counts against the memory of a statement", async () => {
+test("the result of find counts against the memory of a statement", async () => {
   const { runner, execute } = await openStatements({ bytes: 20_000 });
   for (let i = 0; i < 20; i++) {
     await execute("INSERT INTO c DOCUMENTS (:d)", { d: { t: "x".repeat(1000) } });
@@ -219,7 +219,7 @@ test("what find held counts against the memory of a statement", async () => {
   await expect(failing).rejects.toMatchObject({ code: "query.too_large" });
 });
 
-test("the plan is given when it is wanted", async () => {
+test("the plan is returned on request", async () => {
   const { runner } = await openCars();
   const sort = [{ property: "color", isDescending: true }];
   const request = { collection: "cars", query: "_id == 'a'", sort, isPlanWanted: true };
@@ -268,7 +268,7 @@ describe("count", () => {
     expect(await runner.count(request)).toEqual({ count: 40, transactionId: 40 });
   });
 
-  test("stands in the history of requests, as a find does", async () => {
+  test("is in the request history, as a find is", async () => {
     const { runner, rows } = await openCars();
     await runner.count({ collection: "cars", query: "true", requestId: "r1" });
     await runner.find({ collection: "cars", query: "color == 'red'", requestId: "r2" });
@@ -279,7 +279,7 @@ describe("count", () => {
     ]);
   });
 
-  test("a fault has its place in the filter", async () => {
+  test("an error has its place in the filter", async () => {
     const { runner } = await openCars();
     const error = await rejection(runner.count({ collection: "cars", query: "nope(1)" }));
     expect(error.code).toBe("query.semantic");
@@ -287,11 +287,11 @@ describe("count", () => {
   });
 });
 
-describe("a collection that is not known", () => {
+describe("an unknown collection", () => {
   const WRONG = { collection: "carz", query: "true", isUnknownRefused: true };
   const MESSAGE = 'unknown collection "carz"; did you mean "cars"?';
 
-  test("is refused with the name that was meant", async () => {
+  test("is refused with a suggested name", async () => {
     const { runner } = await openCars();
     for (const failing of [runner.find(WRONG), runner.count(WRONG)]) {
       const { code, message } = await rejection(failing);
@@ -300,7 +300,7 @@ describe("a collection that is not known", () => {
     expect(() => runner.findById({ ...WRONG, id: "a" })).toThrow(MESSAGE);
   });
 
-  test("is empty when nobody wants it refused", async () => {
+  test("counts as empty by default", async () => {
     const { runner } = await openCars();
     const query = { collection: "carz", query: "true" };
     expect(await runner.find(query)).toEqual({ documents: [], transactionId: 1 });
@@ -308,7 +308,7 @@ describe("a collection that is not known", () => {
     expect(runner.findById({ collection: "carz", id: "a" }).document).toBeUndefined();
   });
 
-  test("stays known when its last document is gone, and is known by an index alone", async () => {
+  test("stays known after its last document is deleted, and is known by an index alone", async () => {
     const { runner, execute } = await openCars();
     await execute("DELETE FROM cars");
     await execute("CREATE INDEX i ON empty (a)");
@@ -319,7 +319,7 @@ describe("a collection that is not known", () => {
   });
 
   test.each(["system:indexes", "sys", "x".repeat(200)])(
-    "%s is a name like any other",
+    "%s is an ordinary name",
     async (collection) => {
       const { runner } = await openCars();
       const error = await rejection(runner.find({ ...WRONG, collection }));
@@ -327,7 +327,7 @@ describe("a collection that is not known", () => {
     },
   );
 
-  test.each(["", "x".repeat(257), "\ud800"])("%j can be no name at all", async (collection) => {
+  test.each(["", "x".repeat(257), "\ud800"])("%j is not a valid name", async (collection) => {
     const { runner } = await openCars();
     const request = { collection, query: "true" };
     for (const failing of [runner.find(request), runner.count(request)]) {
@@ -339,7 +339,7 @@ describe("a collection that is not known", () => {
 });
 
 describe("a document by its id", () => {
-  test("comes with the canonical id, its fields and its types", async () => {
+  test("has the canonical id, its fields and its types", async () => {
     const { runner, execute } = await openCars();
     await execute("UPDATE cars APPLY n INCREMENT BY 2 WHERE _id = 'a'");
     await execute("INSERT INTO cars DOCUMENTS ({'_id': {'b': 2, 'a': 1}, 'x': 1})");
@@ -352,7 +352,7 @@ describe("a document by its id", () => {
     });
   });
 
-  test("that is not there, or not any more, is undefined", async () => {
+  test("that does not exist, or no longer exists, is undefined", async () => {
     const { runner, execute } = await openCars();
     await execute("DELETE FROM cars WHERE _id = 'a'");
     for (const id of ["a", "nobody", 7]) {
@@ -368,7 +368,7 @@ describe("a document by its id", () => {
     ["no value at all", undefined, "id"],
     ["half of a surrogate pair", ["\ud800"], "id[0]"],
     ["too long", "x".repeat(2000), "id"],
-  ])("%s is no id", async (_, id, at) => {
+  ])("%s is not an id", async (_, id, at) => {
     const { runner } = await openCars();
     // oxlint-disable-next-line require-await -- it throws at once
     const error = await rejection((async () => runner.findById({ collection: "cars", id }))());
@@ -376,7 +376,7 @@ describe("a document by its id", () => {
   });
 });
 
-test("what statements share of memory is given back when they end", async () => {
+test("statements give their share of memory back when they end", async () => {
   const { store, platform, execute } = await openStatements();
   await execute("INSERT INTO c DOCUMENTS (:d)", { d: { t: "x".repeat(3 * 1024 * 1024) } });
   const memory = new MemoryPool(8 * 1024 * 1024);
@@ -386,7 +386,7 @@ test("what statements share of memory is given back when they end", async () => 
   expect(memory.bytes).toBe(0);
 });
 
-test("in a filter a name is a field, also one that is spelt as the collection", async () => {
+test("in a filter a name is a field, also one spelt like the collection", async () => {
   const { runner, execute } = await openStatements();
   const insert =
     "INSERT INTO color DOCUMENTS ({'_id': 1, 'color': 'blue'}), ({'_id': 2, 'color': 'red'})";

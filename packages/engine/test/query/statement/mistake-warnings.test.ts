@@ -55,7 +55,7 @@ test.each([
   expect(await warned(text)).toEqual([`${start}: ${NEVER}; did you mean "tasks"?`]);
 });
 
-test("[Q1] without a near name there is no hint; each name is told of once", async () => {
+test("[Q1] without a similar name there is no hint; each name has one warning", async () => {
   const { warned } = await opened();
   const one = `unknown collection "elsewhere" at line 1, column 15: ${NEVER}`;
   expect(await warned("SELECT * FROM elsewhere")).toEqual([one]);
@@ -63,7 +63,7 @@ test("[Q1] without a near name there is no hint; each name is told of once", asy
   expect(await warned(twice)).toEqual([one]);
 });
 
-test("[Q1] a collection that was emptied, has an index, or is of the system is known", async () => {
+test("[Q1] a collection that was emptied, has an index, or is a system collection is known", async () => {
   const { execute, warned } = await opened();
   await execute("DELETE FROM tasks");
   await execute("CREATE INDEX by_name ON people (name)");
@@ -72,7 +72,7 @@ test("[Q1] a collection that was emptied, has an index, or is of the system is k
   expect(await warned("SELECT * FROM system:data_sync_info")).toEqual([]);
 });
 
-test("[Q1] an INSERT makes its collection, and is not told that it is unknown", async () => {
+test("[Q1] an INSERT creates its collection, and has no warning", async () => {
   const { warned } = await opened();
   expect(
     await warned("INSERT INTO fresh SELECT * FROM tasks WHERE prio = 7 RETURNING _id"),
@@ -107,7 +107,7 @@ test.each([
     "SELECT * FROM tasks WHERE _id IN (SELECT _id FROM tasks WHERE status = done)",
     bare("done", 72),
   ],
-])("[Q2] a bare word that no document has as a field: %s", async (text, warning) => {
+])("[Q2] an unquoted word that no document has as a field: %s", async (text, warning) => {
   const { warned } = await opened();
   expect(await warned(text)).toEqual([warning]);
 });
@@ -128,7 +128,7 @@ test.each([
   expect(await warned(text)).toEqual([`no document that was looked at has the field ${end}`]);
 });
 
-test("[Q2] a misspelled field compared with a bare word gives both", async () => {
+test("[Q2] a misspelled field compared with an unquoted word gives both warnings", async () => {
   const { warned } = await opened();
   expect(await warned("SELECT * FROM tasks WHERE staus = done")).toEqual([
     "no document that was looked at has the field staus at line 1, column 27; did you mean status?",
@@ -162,7 +162,7 @@ test.each([
   ["SELECT * FROM tasks WHERE _id IN (:list)", 34],
   ["UPDATE tasks SET n = 1 WHERE status IN (:list)", 40],
   ["SELECT count(*) AS n FROM tasks WHERE status IN ( :list )", 49],
-])("[Q3] a list inside of a list: %s", async (text, column) => {
+])("[Q3] a list inside a list: %s", async (text, column) => {
   const { warned, execute } = await opened();
   const list = ["done", "t1"];
   const reported = `(:list) at line 1, column ${column} is a list that holds the list :list; did you mean IN :list?`;
@@ -173,7 +173,7 @@ test.each([
   expect(await warned(text.replace(/\( ?:list ?\)/, ":list"), { list })).toEqual([]);
 });
 
-test("[Q3] stands before warnings about rows, however many these are", async () => {
+test("[Q3] the warning comes before warnings about rows, however many there are", async () => {
   const { execute } = await opened();
   const many = Array.from({ length: 20 }, (_, i) => ({ _id: i, status: "open" }));
   await execute("INSERT INTO many DOCUMENTS (:many)", { many });
@@ -184,7 +184,7 @@ test("[Q3] stands before warnings about rows, however many these are", async () 
   expect(warnings.slice(1).every(({ _id }) => _id !== undefined)).toBe(true);
 });
 
-test("[Q3] lists that are found are no mistake, nor is NOT IN", async () => {
+test("[Q3] lists that are found are not a mistake, nor is NOT IN", async () => {
   const { warned } = await opened();
   expect(await warned("SELECT * FROM tasks WHERE tags IN (:list)", { list: ["red"] })).toEqual([]);
   expect(await warned("SELECT * FROM tasks WHERE status NOT IN (:list)", { list: ["x"] })).toEqual(
@@ -206,7 +206,7 @@ test.each([
   [`SELECT * FROM tasks WHERE "status" = :list`, '"status" at line 1, column 27', "status"],
   [`SELECT * FROM tasks WHERE "status" IS NULL`, '"status" at line 1, column 27', "status"],
   [`DELETE FROM tasks WHERE "my status" = 'x'`, '"my status" at line 1, column 25', "`my status`"],
-])("[Q4] a name in double quotes is a text: %s", async (text, start, name) => {
+])("[Q4] a name in double quotes is text: %s", async (text, start, name) => {
   const { warned } = await opened();
   const reported = `${start} is a text, not a field: a name stands without quotes or in backticks; did you mean ${name}?`;
   expect(await warned(text, { list: ["done"] })).toEqual([reported]);
@@ -222,14 +222,14 @@ test.each([
   expect(await warned(text, { mode: "one" })).toEqual([]);
 });
 
-test("[Q2] twenty unknown names are counted, and at most ten are told", async () => {
+test("[Q2] twenty unknown names are counted, and at most ten are listed", async () => {
   const { execute } = await opened();
   const arms = Array.from({ length: 20 }, (_, i) => `SELECT * FROM taks${i}`);
   const { warnings, totalWarningsCount } = await execute(arms.join(" UNION "));
   expect([warnings.length, totalWarningsCount]).toEqual([10, 20]);
 });
 
-test("[Q2] nothing is read for a hint but a few of the documents that were looked at", async () => {
+test("[Q2] for a hint only a few of the already read documents are examined", async () => {
   const { execute, store } = await opened();
   const many = Array.from({ length: 500 }, (_, i) => ({ _id: i, status: "open" }));
   await execute("INSERT INTO many DOCUMENTS (:many)", { many });
@@ -255,7 +255,7 @@ test("[Q2] nothing is read for a hint but a few of the documents that were looke
   expect([scans, gets]).toEqual([["many"], [0, 1, 2, 3]]);
 });
 
-test("[Q2] a write that chooses before its transaction is told the same", async () => {
+test("[Q2] a write that selects before its transaction has the same warning", async () => {
   let ms = 0;
   const elapsed = (): number => {
     ms += 5;
@@ -268,7 +268,7 @@ test("[Q2] a write that chooses before its transaction is told the same", async 
   expect(warnings).toEqual([{ description: bare("done", 38) }]);
 });
 
-test("observers and find are not looked after", async () => {
+test("observers and find get no warnings about mistakes", async () => {
   const { runner } = await opened();
   expect(await runner.find({ collection: "tasks", query: "status == done" })).toMatchObject({
     documents: [],
@@ -280,14 +280,14 @@ test.each([
   ["SELECT * FROM tasks WHERE ID = 't1'", 27],
   ["UPDATE tasks SET n = 1 WHERE id = 't1'", 30],
   ["DELETE FROM tasks WHERE id IN ('t1')", 25],
-])("[Q2] id is told apart from _id: %s", async (text, column) => {
+])("[Q2] id is distinguished from _id: %s", async (text, column) => {
   const { warned } = await opened();
   const [warning, ...others] = await warned(text);
   expect(warning).toContain(`at line 1, column ${column}; did you mean _id?`);
   expect(others).toEqual([]);
 });
 
-test("[Q2] a collection whose documents have a field id has no such warning", async () => {
+test("[Q2] a collection whose documents have a field id does not have this warning", async () => {
   const { execute, warned } = await opened();
   await execute("INSERT INTO tasks DOCUMENTS ({'_id': 't3', 'id': 7})");
   expect(await warned("SELECT * FROM tasks WHERE id = 't1'")).toEqual([]);
@@ -309,7 +309,7 @@ test.each([
   "SELECT * FROM tasks WHERE status || 'x' = 'y'",
   "SELECT * FROM tasks WHERE status = 'x' || status",
   "SELECT * FROM tasks WHERE status LIKE 'x' || '%'",
-])("[Q5] || that joins texts has no warning: %s", async (text) => {
+])("[Q5] || that joins texts gives no warning: %s", async (text) => {
   const { warned } = await opened();
   expect(await warned(text)).toEqual([]);
 });

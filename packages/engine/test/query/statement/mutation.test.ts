@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { numbered, openStatements } from "../../support/run-statements.ts";
 
 describe("a declaration", () => {
-  test("lets UNSET reach the map that is hidden behind a register", async () => {
+  test("lets UNSET reach a map that is hidden by a register", async () => {
     const { execute, rows } = await openStatements();
     await execute("INSERT INTO d DOCUMENTS ({'_id': 1, 'o': {'a': 1, 'b': 2}})");
     await execute("UPDATE COLLECTION d (o REGISTER) SET o = 5");
@@ -15,7 +15,7 @@ describe("a declaration", () => {
   });
 });
 
-test("what is wrong with a document is told with the place of the documents", async () => {
+test("an error in a document has the place of the documents", async () => {
   const { failure } = await openStatements();
   const error = await failure("INSERT INTO c\nDOCUMENTS ({'_id': null})");
   expect(error.place).toMatchObject({ line: 2, column: 12 });
@@ -37,7 +37,7 @@ describe("memory", () => {
     expect((await failure(statement)).code).toBe("query.too_large");
   });
 
-  test("a DELETE keeps no more than the ids", async () => {
+  test("a DELETE keeps only the ids", async () => {
     const { execute } = await openStatements({ bytes: 200_000 });
     for (const each of documents) {
       await execute("INSERT INTO c DOCUMENTS (:each)", { each });
@@ -46,7 +46,7 @@ describe("memory", () => {
   });
 });
 
-test("a write that is evaluated once more does not pay twice", async () => {
+test("the memory of a write that is evaluated again does not count twice", async () => {
   const { execute, disk } = await openStatements({ bytes: 150_000 });
   disk.holdSyncs();
   disk.failNextWrite("store.full");

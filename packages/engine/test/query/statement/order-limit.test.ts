@@ -50,7 +50,7 @@ describe("the first rows of an order", () => {
     expect(await rows(statement)).toEqual(expected);
   });
 
-  test("are those that find and mutations choose", async () => {
+  test("are those that find and mutations select", async () => {
     const { runner, execute } = await openNumbers();
     const sort = [
       { property: "k", isDescending: true },
@@ -66,7 +66,7 @@ describe("the first rows of an order", () => {
   });
 });
 
-test("a column that fails warns only for the rows that are given back, and is computed once", async () => {
+test("a failing column warns only for the returned rows, and is computed once", async () => {
   const { execute } = await openNumbers();
   const late = await execute("SELECT n, 1 / 0 AS x FROM c ORDER BY n DESC LIMIT 2 OFFSET 1");
   expect(late.items).toEqual([{ n: 48 }, { n: 47 }]);
@@ -107,12 +107,12 @@ describe("memory", () => {
     "SELECT * FROM c ORDER BY n LIMIT 50",
     "SELECT * FROM c ORDER BY n LIMIT 5 OFFSET 50",
     "SELECT DISTINCT t, n FROM c ORDER BY n LIMIT 50",
-  ])("%s counts those that it keeps", async (statement) => {
+  ])("%s counts the rows that it keeps", async (statement) => {
     const { failure } = await openLarge(150_000);
     expect((await failure(statement)).code).toBe("query.too_large");
   });
 
-  test("documents that are large are not held for what is projected of them", async () => {
+  test("large documents are not held when only parts of them are projected", async () => {
     const { execute, rows } = await openStatements({ bytes: 12_000_000 });
     const large = "x".repeat(500_000);
     for (let i = 0; i < 15; i++) {
@@ -146,7 +146,7 @@ describe("an order by ids and more", () => {
     ["FROM a JOIN b ON a.k = b.k ORDER BY a._id, a.k, b.y LIMIT 3", "b.y", [0, 1, 2]],
     ["FROM a JOIN b ON a.k = b.k ORDER BY a._id, a.k NULLS FIRST", "b.y", [2, 1, 0, 2, 1, 0]],
     ["FROM a UNNEST a.t AS e ORDER BY a._id, e", "e", [1, 2, 9, 1, 2, 9]],
-  ])("what stands behind an id decides among its rows: %s", async (clauses, column, expected) => {
+  ])("the keys after an id decide among its rows: %s", async (clauses, column, expected) => {
     const { rows } = await openTwo();
     const found = await rows(`SELECT ${column} AS v ${clauses}`);
     expect(found).toEqual(expected.map((v) => ({ v })));

@@ -28,13 +28,13 @@ test.each([
   expect(found).toEqual(ids.split(" ").map((_id) => ({ _id })));
 });
 
-test("the same holds where a mutation chooses its documents", async () => {
+test("the same holds for the documents that a mutation selects", async () => {
   const { execute } = await openPrices();
   const result = await execute("DELETE FROM c ORDER BY p NULLS FIRST LIMIT 2");
   expect(result.mutatedDocumentIds).toEqual(["null", "missing"]);
 });
 
-test("EXPLAIN names it, and NULLS alone is no order", async () => {
+test("EXPLAIN shows it, and NULLS alone is not an order", async () => {
   const { rows, failure } = await openPrices();
   const plan = JSON.stringify(await rows("EXPLAIN SELECT _id FROM c ORDER BY p DESC NULLS LAST"));
   expect(plan).toContain('"direction":"desc","nulls":"last"');

@@ -28,7 +28,7 @@ describe("ORDER BY in a statement with groups", () => {
     ]);
   });
 
-  test("the name of a column stands for it where nothing else makes sense", async () => {
+  test("the name of a column refers to it where nothing else makes sense", async () => {
     const { rows } = await openSales();
     expect(await rows("SELECT k, sum(n) AS total FROM c GROUP BY k ORDER BY -total")).toEqual([
       { k: "a", total: 30 },
@@ -36,7 +36,7 @@ describe("ORDER BY in a statement with groups", () => {
     ]);
   });
 
-  test("ORDER BY alone can hold the aggregate", async () => {
+  test("an aggregate may occur in ORDER BY alone", async () => {
     const { rows } = await openSales();
     expect(await rows("SELECT k FROM c GROUP BY k ORDER BY max(n) DESC")).toEqual([
       { k: "a" },
@@ -50,26 +50,26 @@ describe("aggregates", () => {
     "SELECT ARRAY count(v) FOR v IN [1, 2] END AS x FROM c",
     "SELECT ANY v IN [1, 2] SATISFIES max(v) = v END AS x FROM c",
     "SELECT ARRAY sum(w) FOR v IN [[1]] WHEN ANY w IN v SATISFIES sum(w) > 0 END END AS x FROM c",
-  ])("the variable of a loop around an aggregate cannot be in it: %s", async (statement) => {
+  ])("the variable of a loop around an aggregate may not occur in it: %s", async (statement) => {
     const { failure } = await openSales();
     expect((await failure(statement)).code).toBe("query.semantic");
   });
 
-  test("a loop inside an aggregate has its variable", async () => {
+  test("a loop inside an aggregate has its own variable", async () => {
     const { rows } = await openSales();
     const statement =
       "SELECT sum(array_length(ARRAY v FOR v IN [n, n] WHEN v > 5 END)) AS x FROM c";
     expect(await rows(statement)).toEqual([{ x: 4 }]);
   });
 
-  test("arguments that differ make different aggregates", async () => {
+  test("different arguments make different aggregates", async () => {
     const { rows } = await openSales();
     expect(
       await rows("SELECT count(1e309) AS a, count(null) AS b, count(-1e309) AS c FROM c"),
     ).toEqual([{ a: 3, b: 0, c: 3 }]);
   });
 
-  test("a sum beyond 64 bits fails: nothing catches it, and it is warned of", async () => {
+  test("a sum beyond 64 bits fails: nothing catches it, and there is a warning", async () => {
     const { execute } = await openStatements();
     const max = 2n ** 64n - 1n;
     await execute("INSERT INTO c DOCUMENTS (:d)", { d: [{ x: max }, { x: max }] });
@@ -78,7 +78,7 @@ describe("aggregates", () => {
     expect(result.totalWarningsCount).toBe(1);
   });
 
-  test("averages and middles of large integers do not overflow, middles are exact", async () => {
+  test("averages and medians of large integers do not overflow, and medians are exact", async () => {
     const { execute, rows } = await openStatements();
     await execute("INSERT INTO c DOCUMENTS (:d)", {
       d: [{ x: 2n ** 60n + 1n }, { x: 2n ** 60n + 3n }],
@@ -90,7 +90,7 @@ describe("aggregates", () => {
     expect(await rows("SELECT avg(x) AS a FROM c")).toEqual([{ a: 2 ** 64 }]);
   });
 
-  test("a group key that fails makes a group of its own with MISSING, and is warned of", async () => {
+  test("a group key that fails forms its own group with MISSING, with a warning", async () => {
     const { execute } = await openSales();
     const result = await execute("SELECT k + 1 AS x, count(*) AS n FROM c GROUP BY k + 1");
     expect(result.items).toEqual([{ n: 3 }]);
@@ -99,19 +99,19 @@ describe("aggregates", () => {
 });
 
 describe("columns", () => {
-  test("a column that fails hides what a star before it brought", async () => {
+  test("a failing column hides the field of that name from an earlier star", async () => {
     const { rows } = await openSales();
     expect(await rows("SELECT c.*, 1 / 0 AS n FROM c WHERE _id = 1")).toEqual([{ _id: 1, k: "a" }]);
   });
 
-  test("SELECT VALUE of the side that an outer join did not find is null", async () => {
+  test("SELECT VALUE of the missing side of an outer join is null", async () => {
     const { rows } = await openSales();
     const statement = "SELECT VALUE g FROM c f LEFT JOIN d g ON g._id = f.k WHERE f._id = 1";
     expect(await rows(statement)).toEqual([null]);
   });
 
   test.each(["SELECT RAW k FROM c", "SELECT VALUE t, k FROM c t"])(
-    "%s is refused: only whole documents",
+    "%s is refused: only whole documents are allowed",
     async (statement) => {
       const { failure } = await openSales();
       expect((await failure(statement)).code).toBe("query.semantic");
@@ -119,7 +119,7 @@ describe("columns", () => {
   );
 });
 
-test("one prepared statement runs several times at once, each with its own rows", async () => {
+test("one prepared statement runs several times concurrently, each with its own rows", async () => {
   const { execute, runner } = await openStatements();
   const documents = Array.from({ length: 3000 }, (_, i) => ({ _id: i, s: `x${i % 7}`, t: [i] }));
   await execute("INSERT INTO c DOCUMENTS (:documents)", { documents });
@@ -132,7 +132,7 @@ test("one prepared statement runs several times at once, each with its own rows"
 });
 
 describe("array_agg", () => {
-  test("the values of a group, in the order of the rows, without null and MISSING", async () => {
+  test("returns the values of a group, in the order of the rows, without null and MISSING", async () => {
     const { rows, execute } = await openSales();
     await execute(
       "INSERT INTO c DOCUMENTS ({'_id': 4, 'k': 'a', 'n': null}), ({'_id': 5, 'k': 'd'})",
@@ -148,19 +148,19 @@ describe("array_agg", () => {
     ).toEqual([{ a: [10, 20], l: 3 }]);
   });
 
-  test("over nothing it is MISSING, as the others are", async () => {
+  test("over nothing is MISSING, like the other aggregates", async () => {
     const { rows } = await openSales();
     expect(await rows("SELECT array_agg(n) AS a FROM c WHERE false")).toEqual([{}]);
   });
 
-  test("what it keeps counts", async () => {
+  test("counts the memory of its values", async () => {
     const { execute, failure } = await openStatements({ bytes: 200_000 });
     await execute("INSERT INTO c DOCUMENTS (:d)", { d: numbered(3000) });
     expect((await failure("SELECT array_agg(n) AS a FROM c")).code).toBe("query.too_large");
   });
 });
 
-test("uuid is new at each call, now is the same for all of a statement", async () => {
+test("uuid is new at each call, now is the same throughout a statement", async () => {
   const { rows } = await openSales();
   const found = (await rows("SELECT uuid() AS a, uuid() AS b, now() AS t FROM c")) as {
     a: string;

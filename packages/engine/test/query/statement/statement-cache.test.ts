@@ -16,7 +16,7 @@ function counting(): { readonly make: (text: string) => string; readonly made: s
   };
 }
 
-test("what was made from a text is made once", () => {
+test("each text is prepared once", () => {
   const cache = new StatementCache<string>();
   const { make, made } = counting();
   expect([cache.get("a", make), cache.get("a", make), cache.get("b", make)]).toEqual([
@@ -28,14 +28,14 @@ test("what was made from a text is made once", () => {
   expect(cache.totals).toEqual({ hits: 1, misses: 2, evicted: 0, count: 2, length: 2 });
 });
 
-test("what was not used for longest goes first", () => {
+test("the least recently used statement is evicted first", () => {
   const cache = new StatementCache<string>({ countMax: 2, lengthMax: 1000 });
   const { make, made } = counting();
   for (const text of ["a", "b", "a", "c", "a", "b"]) cache.get(text, make);
   expect(made).toEqual(["a", "b", "c", "b"]);
 });
 
-test("a text that cannot be made is not kept", () => {
+test("a text that fails to prepare is not cached", () => {
   const cache = new StatementCache<string>();
   const fail = (): string => {
     throw new Error("wrong");
@@ -45,7 +45,7 @@ test("a text that cannot be made is not kept", () => {
   expect(cache.get("a", () => "right")).toBe("right");
 });
 
-test("one long text does not drive out all others", () => {
+test("one long text does not evict all others", () => {
   const cache = new StatementCache<string>({ countMax: 100, lengthMax: 80 });
   const { make } = counting();
   cache.get("a", make);
@@ -53,7 +53,7 @@ test("one long text does not drive out all others", () => {
   expect(cache.totals).toMatchObject({ count: 1, length: 1, evicted: 0 });
 });
 
-test("each statement is a row with its hits, the one prepared last first", () => {
+test("each statement is a row with its hits, the most recently prepared first", () => {
   const cache = new StatementCache<string>();
   const { make } = counting();
   for (const text of ["a", "b", "a"]) cache.get(text, make);
@@ -63,7 +63,7 @@ test("each statement is a row with its hits, the one prepared last first", () =>
   ]);
 });
 
-test("whatever is asked for, the answer is right and both bounds hold", () => {
+test("for any requests the cache returns the right value and both limits hold", () => {
   const words = fc.array(fc.string({ minLength: 0, maxLength: 12 }), { maxLength: 200 });
   fc.assert(
     fc.property(

@@ -37,7 +37,7 @@ describe("IN with a query", () => {
       "_id IN (SELECT _id FROM cars WHERE make = 'Volvo' UNION SELECT 'c' AS x FROM makers)",
       ["b", "c"],
     ],
-  ])("WHERE %s chooses %j, as with a list of the same values", async (condition, ids) => {
+  ])("WHERE %s selects %j, as with a list of the same values", async (condition, ids) => {
     const { rows } = await openShop();
     expect(idsOf(await rows(`SELECT _id FROM cars WHERE ${condition} ORDER BY _id`))).toEqual(ids);
   });
@@ -47,7 +47,7 @@ describe("IN with a query", () => {
     "make IN (SELECT _id, n FROM makers)",
     "make IN (SELECT makers.* FROM makers)",
     "make IN (SELECT n FROM makers UNION SELECT VALUE m FROM makers m)",
-  ])("%s has not one column", async (condition) => {
+  ])("%s does not have exactly one column", async (condition) => {
     const { failure } = await openShop();
     const error = await failure(`SELECT _id FROM cars WHERE ${condition}`);
     expect([error.code, error.message]).toEqual([
@@ -68,14 +68,14 @@ describe("IN with a query", () => {
 });
 
 describe("names", () => {
-  test("a query in an expression sees aliases and variables around it, at any distance", async () => {
+  test("a query in an expression sees the aliases and variables around it, at any depth", async () => {
     const { rows } = await openShop();
     const statement =
       "SELECT _id FROM cars WHERE ANY t IN tags SATISFIES EXISTS (SELECT 1 FROM makers m WHERE m._id = cars.make AND EXISTS (SELECT 1 FROM makers o WHERE t = 'y' AND o.n > m.n)) END";
     expect(idsOf(await rows(statement))).toEqual(["a"]);
   });
 
-  test("its own alias goes before one around it, and that before a field", async () => {
+  test("its own alias takes precedence over an outer one, and that over a field", async () => {
     const { rows } = await openShop();
     expect(
       await rows("SELECT EXISTS (SELECT 1 FROM makers c WHERE c.n = 2) AS x FROM cars c LIMIT 1"),
@@ -138,7 +138,7 @@ describe("rows of a query in FROM", () => {
 });
 
 describe("mutations", () => {
-  test("choose by what was there before them", async () => {
+  test("select by the state before them", async () => {
     const { execute, rows } = await openShop();
     const grown = await execute("UPDATE makers SET n = n + 1 WHERE n IN (SELECT n FROM makers)");
     expect(grown.mutatedDocumentIds).toEqual(["Fiat", "Saab"]);
@@ -150,7 +150,7 @@ describe("mutations", () => {
     expect(await rows("SELECT _id FROM cars WHERE known")).toEqual([{ _id: "a" }]);
   });
 
-  test("insert the rows of a UNION, and what a query says", async () => {
+  test("insert the rows of a UNION, and the values of a subquery", async () => {
     const { execute, rows } = await openShop();
     await execute(
       "INSERT INTO names SELECT _id FROM makers UNION SELECT make AS _id FROM cars WHERE make IS NOT NULL AND make IS NOT MISSING",
@@ -161,7 +161,7 @@ describe("mutations", () => {
   });
 });
 
-test("parameters inside of a query must be given", async () => {
+test("parameters inside a query must be given", async () => {
   const { failure, rows } = await openShop();
   const statement =
     "SELECT _id FROM cars WHERE make IN (SELECT _id FROM (SELECT _id FROM makers WHERE n = :n) t)";
@@ -169,11 +169,11 @@ test("parameters inside of a query must be given", async () => {
   expect(idsOf(await rows(statement, { n: 1 }))).toEqual(["a"]);
 });
 
-describe("what queries may use", () => {
+describe("resources of subqueries", () => {
   const WITHIN =
     "SELECT count(*) AS n FROM c WHERE EXISTS (SELECT 1 FROM c d WHERE d.n = c.n + 3000)";
 
-  test("one that reads nothing of the rows around it runs once", async () => {
+  test("an uncorrelated subquery runs once", async () => {
     const { rows, execute } = await openStatements();
     await execute("INSERT INTO c DOCUMENTS (:d)", { d: numbered(2000) });
     // Each run makes another one.
@@ -186,7 +186,7 @@ describe("what queries may use", () => {
     ).toEqual([{ n: 1000 }]);
   });
 
-  test("a long one lets others have their turn, and its row is judged once", async () => {
+  test("a long subquery lets other requests run, and its row is evaluated once", async () => {
     const count = sized(3000, 9000);
     const { runner, execute } = await openStatements();
     await execute("INSERT INTO c DOCUMENTS (:d)", { d: numbered(count) });
@@ -204,7 +204,7 @@ describe("what queries may use", () => {
     expect(items).toEqual(Array.from({ length: 5 }, (_, i) => ({ _id: i, n: 1, s: 1 })));
   });
 
-  test("warnings of a row that was tried again are told once", async () => {
+  test("warnings of a row that was evaluated again are listed once", async () => {
     const { execute } = await openStatements();
     await execute("INSERT INTO c DOCUMENTS (:d)", { d: numbered(6000) });
     const result = await execute(
@@ -214,7 +214,7 @@ describe("what queries may use", () => {
     expect(result.totalWarningsCount).toBe(2);
   });
 
-  test("what one row needed is free for the next", async () => {
+  test("memory that one row needed is free for the next", async () => {
     const { rows, execute } = await openStatements({ bytes: 300_000 });
     await execute("INSERT INTO c DOCUMENTS (:d)", { d: numbered(300) });
     const statement =
@@ -228,7 +228,7 @@ describe("what queries may use", () => {
     "SELECT count(*) AS n FROM (SELECT * FROM c) t",
     "SELECT n FROM c UNION SELECT k FROM c",
     "SELECT repeat('x', 300000) || CASE WHEN EXISTS (SELECT 1 FROM c d WHERE d.n > c.n) THEN repeat('y', 300000) ELSE '' END AS t FROM c",
-  ])("%s is bounded in memory", async (statement) => {
+  ])("%s is limited in memory", async (statement) => {
     const { execute, failure } = await openStatements({ bytes: 500_000 });
     await execute("INSERT INTO c DOCUMENTS (:d)", { d: numbered(5000) });
     expect((await failure(statement)).code).toBe("query.too_large");
@@ -253,7 +253,7 @@ describe("what queries may use", () => {
     expect((await failure(statement)).code).toBe("query.timeout");
   });
 
-  test("they are few, and not deep", async () => {
+  test("their number and depth are limited", async () => {
     const { failure, rows } = await openShop();
     const nested = (levels: number): string =>
       levels === 0 ? "true" : `EXISTS (SELECT 1 FROM makers WHERE ${nested(levels - 1)})`;
@@ -289,7 +289,7 @@ describe("permissions", () => {
     "INSERT INTO cars SELECT 'z' AS _id FROM cars WHERE false UNION SELECT _id FROM makers",
   ];
 
-  test.each(WITH)("[P6] without a rule for a collection inside, denied: %s", async (statement) => {
+  test.each(WITH)("[P6] denied without a rule for the inner collection: %s", async (statement) => {
     const { runner } = await openShop();
     const caller = callerOf(runner, authorityOf({ cars: ["true"] }, { cars: ["true"] }));
     const error = await caller.failure(statement);
@@ -299,7 +299,7 @@ describe("permissions", () => {
     ]);
   });
 
-  test("[P5] a query inside sees what may be read, and nothing else", async () => {
+  test("[P5] a subquery sees only readable documents", async () => {
     const { runner } = await openShop();
     const caller = callerOf(runner, authorityOf({ cars: ["true"], makers: ["n == 2"] }));
     expect(

@@ -34,7 +34,7 @@ test("a word is letters, digits and underscores, and keeps its letter case", () 
   expect(only("sElect_9")).toMatchObject({ type: "word", word: "SELECT_9", text: "sElect_9" });
 });
 
-test("a name in backticks holds anything; two backticks stand for one", () => {
+test("a name in backticks may contain anything; two backticks stand for one", () => {
   expect(only("`a``b c`")).toMatchObject({ type: "quoted", text: "a`b c", word: "" });
   expect(only("``")).toMatchObject({ type: "quoted", text: "" });
   expect(only("`\\`")).toMatchObject({ type: "quoted", text: "\\" });
@@ -68,12 +68,12 @@ test.each([
   expect(only(text)).toMatchObject({ type: "number", number: value });
 });
 
-test("a number of a hundred thousand digits is a float like another", () => {
+test("a number of a hundred thousand digits is an ordinary float", () => {
   expect(only("9".repeat(100_000)).number).toBe(Number.POSITIVE_INFINITY);
   expect(only(`0x${"F".repeat(100_000)}`).number).toBe(Number.POSITIVE_INFINITY);
 });
 
-test("a keyword may follow a number without a blank, any other word may not", () => {
+test("a keyword may follow a number without a blank, no other word may", () => {
   expect(typesOf("1AND")).toEqual(["number", "word"]);
   for (const text of ["1st", "0b11", "1e", "5.a", "0x1g"]) {
     expect(only(text).fault?.message).toContain("expected a number");
@@ -103,18 +103,18 @@ test.each([
   ["`open", "expected ` after this name, found the end"],
   ["/* open /* */", "expected */ after this comment, found the end"],
   ["'\\ud800'", "expected a string of whole characters, found half of a surrogate pair"],
-])("%s is a token with a fault", (text, message) => {
+])("%s is a token with an error", (text, message) => {
   expect(only(text).fault).toMatchObject({ code: "query.syntax", message, offset: 0 });
 });
 
-test("an escape without its digits is placed where it stands", () => {
+test("an escape without its digits has its own place", () => {
   expect(only("'ab\\u00zz'").fault).toMatchObject({
     message: 'expected four hexadecimal digits after \\u, found "\\u00zz"',
     offset: 3,
   });
 });
 
-test("comments are blanks; blocks nest, lines end", () => {
+test("comments count as blanks; blocks nest, line comments end with the line", () => {
   expect(typesOf("a /* x /* y */ z */ b -- c\n+ d--e")).toEqual(["word", "word", "+", "word"]);
 });
 
@@ -124,19 +124,19 @@ test("directive comments are collected", () => {
   expect(lexer.directives).toEqual([`{"a": 1}`, `{"b": 2}`, `{"c":3}`]);
 });
 
-test("marks are as long as they can be", () => {
+test("the longest possible operator is taken", () => {
   expect(typesOf("<=<>>===!==>->-||&&!=!<>")).toEqual(
     "<= <> >= == != => -> - || && != ! <>".split(" "),
   );
 });
 
-test("what begins no token is invalid, and nothing follows it", () => {
+test("a character that starts no token is invalid, and ends the tokens", () => {
   for (const text of ["é", "@", "|", "&", "#", "\u200b", "😀"]) {
     expect(only(text)).toMatchObject({ type: "invalid", fault: undefined, end: text.length });
   }
 });
 
-test("any text ends, and tokens lie in it one behind the other", () => {
+test("lexing any text ends, and the tokens are in order", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       let end = 0;

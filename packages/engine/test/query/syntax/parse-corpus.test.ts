@@ -45,7 +45,7 @@ function describe(text: string): string {
   return outcome instanceof Fault ? `${text}: ${outcome.code} ${outcome.message}` : `${text}: read`;
 }
 
-test("what the cases call a syntax error is one, and says what was expected", () => {
+test("statements with a recorded syntax error have one, which says what was expected", () => {
   const wrong = cases
     .filter(({ expect: { error } }) => error === "syntax")
     .filter(({ statement }) => {
@@ -57,7 +57,7 @@ test("what the cases call a syntax error is one, and says what was expected", ()
   expect(wrong).toEqual([]);
 });
 
-test("what fails for another reason, or not at all, is no syntax error", () => {
+test("statements that fail for another reason, or not at all, have no syntax error", () => {
   const wrong = cases
     .flatMap((each) => [each, ...(each.then ?? [])])
     .filter(({ expect: { error } }) => error !== "syntax")
@@ -71,7 +71,7 @@ test("what fails for another reason, or not at all, is no syntax error", () => {
   expect(wrong).toEqual([]);
 });
 
-test("a statement that is printed and read again is the same", () => {
+test("a printed statement parses back to the same statement", () => {
   const trees = statements
     .map(read)
     .filter((outcome): outcome is Statement => !(outcome instanceof Fault));
@@ -81,7 +81,7 @@ test("a statement that is printed and read again is the same", () => {
   }
 });
 
-test("a damaged statement is read or refused with a Fault whose place is in the text", () => {
+test("a damaged statement is parsed, or refused with a Fault whose place is in the text", () => {
   const outcomes = new Set<string>();
   for (let seed = 1; seed <= MANGLED; seed++) {
     const text = mangle(statements, new Random(seed));
@@ -100,7 +100,7 @@ test("a damaged statement is read or refused with a Fault whose place is in the 
   expect([...outcomes]).toEqual(expect.arrayContaining(["query.semantic", "query.syntax", "read"]));
 });
 
-test("a damaged filter too", () => {
+test("a damaged filter is parsed, or refused in the same way", () => {
   const filters = [
     "a == 1 && b['x-y'] != null || !contains(c, $args.x)",
     "a.b[0] >= :p && (c || d)",

@@ -67,7 +67,7 @@ test.each([
   expect(grouped(text)).toBe(expected);
 });
 
-test("words that mean the same make the same tree", () => {
+test("equivalent spellings make the same tree", () => {
   expect(tree("a <> b")).toEqual(tree("a != b"));
   expect(tree("a == b")).toEqual(tree("a = b"));
   expect(tree("a is unknown")).toEqual(tree("a IS NULL"));
@@ -81,7 +81,7 @@ test("words that mean the same make the same tree", () => {
   expect(tree("count(ALL a)")).toEqual(tree("count(a)"));
 });
 
-test("forms with words inside are calls", () => {
+test("forms with inner keywords, such as TRIM(BOTH … FROM …), are calls", () => {
   expect(tree("TRIM(BOTH 'x' FROM a)")).toEqual(tree("trim(a, 'x')"));
   expect(tree("TRIM('x' FROM a)")).toEqual(tree("trim(a, 'x')"));
   expect(tree("TRIM(LEADING 'x' FROM a)")).toEqual(tree("ltrim(a, 'x')"));
@@ -123,7 +123,7 @@ test("the sign of a number is part of it", () => {
   expect(tree("+'5'")).toMatchObject({ kind: "unary", operator: "+" });
 });
 
-test("most keywords name a field as they stand, where nothing else can be meant", () => {
+test("most keywords can name a field without quotes, where nothing else can be meant", () => {
   for (const word of ["select", "value", "desc", "date", "count", "set", "id", "any", "array"]) {
     expect(tree(`${word} = 1`)).toMatchObject({ left: { kind: "name", name: word } });
   }
@@ -135,7 +135,7 @@ test("most keywords name a field as they stand, where nothing else can be meant"
   expect(tree("CASE a WHEN 1 THEN limit ELSE order END")).toMatchObject({ kind: "case" });
 });
 
-test("quantifiers and comprehensions bind a value, and a position if they are asked to", () => {
+test("quantifiers and comprehensions bind a value, and a position on request", () => {
   expect(tree("ANY AND EVERY i : v WITHIN a SATISFIES v = i END")).toEqual({
     kind: "quantifier",
     quantifier: "any_and_every",
@@ -151,7 +151,7 @@ test("quantifiers and comprehensions bind a value, and a position if they are as
   expect(tree("ARRAY -x FOR x IN a END")).toMatchObject({ kind: "comprehension" });
 });
 
-test("nodes say where they begin", () => {
+test("nodes have the place where they start", () => {
   expect(parseCondition("  a.b + (c = :d)")).toMatchObject({
     at: 2,
     left: { at: 2, of: { at: 2 } },
@@ -177,7 +177,7 @@ test.each([
   ["a = (SELECT b FROM c)", "a SELECT inside an expression stands only after IN or EXISTS"],
   ["a IN (1, SELECT b FROM c)", "a SELECT inside an expression stands only after IN or EXISTS"],
   ["EXISTS (b)", "expected a SELECT in the parentheses after EXISTS"],
-])("%s can be read but means nothing: %s", (text, message) => {
+])("%s can be parsed but has no meaning: %s", (text, message) => {
   expect(fault(text)).toMatchObject({ code: "query.semantic" });
   expect(fault(text).message).toContain(message);
 });
@@ -219,11 +219,11 @@ test.each([
   ["very many conditions", `a${" OR a".repeat(LONG)}`],
   ["deep and wide", `${"a OR b AND c = d + e * (".repeat(190)}a${")".repeat(190)}`],
   ["a chain that begins in chains", `${"(".repeat(150)}a${`${"+a".repeat(50)})`.repeat(150)}`],
-])("%s without end are refused, not run into", (_, text) => {
+])("unbounded nesting or length is refused without a stack overflow: %s", (_, text) => {
   expect(fault(text).code).toBe("query.too_large");
 });
 
-test("long chains of conditions make a tree that is not deep", () => {
+test("long chains of conditions make a shallow tree", () => {
   const text = Array.from({ length: 10_000 }, (_, i) => `a = ${i}`).join(" OR ");
   const chain = parseCondition(text);
   expect(printExpression(chain).replaceAll(/[()]/g, "")).toBe(text);
@@ -233,7 +233,7 @@ test("long chains of conditions make a tree that is not deep", () => {
   expect(depth).toBeLessThan(20);
 });
 
-test("what is as deep as it may be is read and printed", () => {
+test("an expression of the maximum depth is parsed and printed", () => {
   const nested = `${"(".repeat(199)}a${")".repeat(199)}`;
   expect(tree(nested)).toEqual(tree("a"));
   const chain = `a${" + a".repeat(498)}`;

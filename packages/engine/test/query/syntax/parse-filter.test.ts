@@ -60,7 +60,7 @@ test.each([
   expect(filter(text)).toEqual(condition(meaning));
 });
 
-test("a comparison with the word null asks whether there is a value", () => {
+test("a comparison with the word null tests whether there is a value", () => {
   expect(filter("a == null")).toEqual(condition("a IS NULL OR a IS MISSING"));
   expect(filter("null == a.b")).toEqual(condition("a.b IS NULL OR a.b IS MISSING"));
   expect(filter("a != null")).toEqual(condition("a IS NOT NULL AND a IS NOT MISSING"));
@@ -93,7 +93,7 @@ test.each([
   [`["x-y"] IN [1] || ["x-y"] LIKE ["a"].b`, "`x-y` IN [1] OR `x-y` LIKE a.b"],
   [`CASE WHEN ["a"] == 1 THEN ['c'] END == d`, "CASE WHEN a = 1 THEN ['c'] END = d"],
   ["in == 1 && as.b == 2 && array[0] == 3", "`in` = 1 AND `as`.b = 2 AND `array`[0] = 3"],
-])("%s: each sign has its own meaning", (text, meaning) => {
+])("%s: each operator has its own meaning", (text, meaning) => {
   const meant =
     meaning ??
     text
@@ -102,7 +102,7 @@ test.each([
   expect(filter(text)).toEqual(condition(meant));
 });
 
-test("what is more than a path is compared with null once", () => {
+test("an expression that is more than a path is compared with null once", () => {
   expect(filter("(a || b) == null")).toEqual(condition("coalesce(a OR b, NULL) IS NULL"));
   expect(filter("lower(a) != null")).toEqual(condition("coalesce(lower(a), NULL) IS NOT NULL"));
   // Copies of copies would be more than fit into any memory.
@@ -153,7 +153,7 @@ const DIFFERENT: Partial<Record<Expression["kind"], Look>> = {
   binary: (node) => node.kind === "binary" && (node.operator === "||" || node.operator === "!="),
 };
 
-test("a condition without signs of which filters have another use means the same in both", () => {
+test("a condition without filter-specific operators means the same in both languages", () => {
   let read = 0;
   const law = fc.property(anyExpression.filter(isShared), (tree) => {
     const text = printExpression(tree);
@@ -190,13 +190,13 @@ test.each([
   ["first || ' ' || last = 'x y'", 6],
   ["'x' || b == 1", 4],
   ["a OR b || ('x')", 7],
-])("%s: who writes text beside || is told that it joins no texts", (text, offset) => {
+])("%s: text next to || gets a hint that || does not join texts", (text, offset) => {
   const { code, message, offset: at } = faultOf(text, parseFilter);
   expect([code, at]).toEqual(["query.semantic", offset]);
   expect(message).toBe("|| is OR in a filter; write concat(a, b) to join texts");
 });
 
-test("a path by itself is read as in a filter", () => {
+test("a path alone is parsed as in a filter", () => {
   expect(withoutPlaces(parseFilterPath("a.b['x-y'][0]"))).toEqual(condition("a.b.`x-y`[0]"));
   expect(withoutPlaces(parseFilterPath(`["x-y"].a`))).toEqual(condition("`x-y`.a"));
   expect(withoutPlaces(parseFilterPath("null"))).toEqual({ kind: "name", name: "null" });
@@ -205,7 +205,7 @@ test("a path by itself is read as in a filter", () => {
   }
 });
 
-test("long and deep filters are refused, not run into", () => {
+test("long and deep filters are refused without a stack overflow", () => {
   const long = 100_000;
   for (const text of [
     "(".repeat(long),

@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { faultOf, parsed } from "./parsed.ts";
 
-test("INSERT takes documents one by one, each in parentheses", () => {
+test("INSERT accepts several documents, each in parentheses", () => {
   expect(parsed("INSERT INTO c DOCUMENTS ({'_id': 1}), (:d)")).toEqual({
     kind: "insert",
     into: { name: "c" },
@@ -31,7 +31,7 @@ test("a parameter stands for a whole document", () => {
   expect(faultOf("INSERT INTO c DOCUMENTS (:d[0])").code).toBe("query.syntax");
 });
 
-test("INSERT takes the rows of a SELECT, and the policy comes behind them", () => {
+test("INSERT accepts the rows of a SELECT, with the policy after them", () => {
   const text = "INSERT INTO c SELECT a FROM b JOIN d ON x ON ID CONFLICT DO NOTHING RETURNING *";
   expect(parsed(text)).toMatchObject({
     source: { kind: "select", joins: [{}] },
