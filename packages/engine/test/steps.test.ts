@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { finish, StepClock, type Steps } from "../src/steps.ts";
 
-test("[K34] a clock of steps stands still between two of them", () => {
+test("[K34] a step clock stops between two steps", () => {
   let ms = 0;
   const clock = new StepClock(() => ms);
   const seen: number[] = [];
@@ -25,7 +25,7 @@ test("[K34] a clock of steps stands still between two of them", () => {
   expect(clock.now()).toBe(60);
 });
 
-test("[K34] what a step throws passes, and its time counts", () => {
+test("[K34] an error of a step is passed on, and its time counts", () => {
   let ms = 0;
   const clock = new StepClock(() => ms);
   // oxlint-disable-next-line require-yield -- it ends before

@@ -8,7 +8,7 @@ import { simulateLinks } from "./link-simulation.ts";
 
 const SEEDS = sized(2, 40);
 
-test("[S47–S56] linked sites end with all that they follow, whatever happens on the way, by seed", async () => {
+test("[S47–S56] linked sites end with everything that they follow, whatever happens on the way, by seed", async () => {
   const counts = new Map<string, number>();
   for (let seed = 1; seed <= SEEDS; seed++) {
     const report = await simulateLinks(seed);
@@ -40,7 +40,7 @@ test("[S47–S56] linked sites end with all that they follow, whatever happens o
   expect(counts.get("unknown tally") ?? 0).toBeLessThan((counts.get("tally") ?? 0) / 10);
 }, 240_000);
 
-test("the same seed is the same run of linked sites", async () => {
+test("the same seed gives the same run of linked sites", async () => {
   const play = (seed: number) => simulateLinks(seed, { length: sized(40, 80) });
   const [first, second] = [await play(4242), await play(4242)];
   expect(second).toEqual(first);

@@ -66,12 +66,12 @@ function send(by: object): void {
   sent.add(SITE, 1, new Uint8Array(16), steps).senders.add(by);
 }
 
-test("[S31] a write whose time is certain has its effect once, however many copies hold it", () => {
+test("[S31] a write with a certain time takes effect once, however many copies hold it", () => {
   expect(brokenBy([`${SITE}/1`], [])).toBe(undefined);
   expect(brokenBy([`${SITE}/1`, `${OTHER}/1`], [])).toMatch("a write has its effect once: #p.1");
 });
 
-test("[S75] what a disk had not sent goes along with a fork of the site that it was written under", () => {
+test("[S75] unsent writes of a disk may be renumbered with a fork of their site", () => {
   const restamped = [...writes.unsent(copy, SITE, sent)];
   expect(restamped).toEqual([TAG]);
   expect([...writes.unsent(copy, OTHER, sent)]).toEqual([]);
@@ -79,7 +79,7 @@ test("[S75] what a disk had not sent goes along with a fork of the site that it 
   expect(brokenBy([`${OTHER}/1`, `${THIRD}/1`], restamped)).toBe(undefined);
 });
 
-test("[S75] what a disk had sent does not lie behind what it is told to be forked", () => {
+test("[S75] writes that a disk has sent do not count as unsent", () => {
   send(copy);
   expect([...writes.unsent(copy, SITE, sent)]).toEqual([]);
   expect([...writes.unsent(disk, SITE, sent)]).toEqual([TAG]);

@@ -100,7 +100,7 @@ async function walk(seed: number, length: number): Promise<Walk> {
   return made;
 }
 
-test("[K6] [K20] a store is what the oracle makes of its operations, through crashes and horizons", async () => {
+test("[K6] [K20] a store equals the oracle's result of its operations, through crashes and horizons", async () => {
   for (let seed = 1; seed <= histories(40); seed++) {
     const { oracle, node, scheduler } = await walk(seed, 120);
     oracle.check(node.disk);
@@ -109,7 +109,7 @@ test("[K6] [K20] a store is what the oracle makes of its operations, through cra
   }
 });
 
-test("[K26] a store that comes back from a copy is what it was then", async () => {
+test("[K26] a store restored from a copy is as it was then", async () => {
   const made = await walk(99, 60);
   const { oracle, node, scheduler } = made;
   const checkpoint: Checkpoint = oracle.checkpoint();
@@ -130,7 +130,7 @@ test("[K26] a store that comes back from a copy is what it was then", async () =
   expect(scheduler.failure).toBeUndefined();
 });
 
-test("what nobody wrote is found", async () => {
+test("a document without a write is found", async () => {
   const { oracle, node, scheduler } = await walk(7, 60);
   const place = [...oracle.documents.keys()][0] ?? "";
   (oracle.documents as Map<string, unknown>).delete(place);

@@ -95,7 +95,7 @@ test("events happen in the order of their times, and promises settle between the
   expect(scheduler.now).toBe(10);
 });
 
-test("a connection delivers all messages in order, and ends after what was sent", async () => {
+test("a connection delivers all messages in order, and ends after the last one", async () => {
   for (let seed = 1; seed <= histories(20); seed++) {
     const place = new Place(seed);
     place.dial();
@@ -111,7 +111,7 @@ test("a connection delivers all messages in order, and ends after what was sent"
   }
 });
 
-test("a cut loses what is on its way; a late one delivers it when there is another connection", async () => {
+test("a cut loses messages under way; a late cut delivers them when there is another connection", async () => {
   const place = new Place(3);
   place.dial();
   await place.scheduler.runFor(200);
@@ -135,7 +135,7 @@ test("a cut loses what is on its way; a late one delivers it when there is anoth
   expect(place.heard).toEqual(["opened", "closed", "opened", "closed", "opened"]);
 });
 
-test("nobody hears of a cut that nobody is told of", async () => {
+test('a cut of the kind "nobody" is reported to neither side', async () => {
   const place = new Place(4);
   place.dial();
   await place.scheduler.runFor(200);
@@ -146,7 +146,7 @@ test("nobody hears of a cut that nobody is told of", async () => {
   expect(place.heard).toEqual(["opened"]);
 });
 
-test("nothing passes a partition, and all of it comes when it is healed", async () => {
+test("nothing passes a partition, and everything arrives when it is healed", async () => {
   const place = new Place(5);
   place.dial();
   await place.scheduler.runFor(200);
@@ -163,7 +163,7 @@ test("nothing passes a partition, and all of it comes when it is healed", async 
   expect(place.serverHeard).toEqual(["1 held", "1 on its way", "1 behind it"]);
 });
 
-test("what a slow reader does not take is queued", async () => {
+test("messages that a slow reader does not take are queued", async () => {
   const place = new Place(6);
   place.dial();
   await place.scheduler.runFor(200);
@@ -179,7 +179,7 @@ test("what a slow reader does not take is queued", async () => {
   expect(place.serverHeard).toEqual(["1 drained"]);
 });
 
-test("a dead process hears nothing and does nothing that it planned", async () => {
+test("a dead process receives nothing and does nothing that it scheduled", async () => {
   const place = new Place(7);
   place.dial();
   await place.scheduler.runFor(200);
@@ -190,7 +190,7 @@ test("a dead process hears nothing and does nothing that it planned", async () =
   expect(place.heard).toEqual(["opened"]);
 });
 
-test("a crash loses a write that was not synced, or keeps it, and the next process finds all before it", async () => {
+test("a crash loses or keeps an unsynced write, and the next process finds all earlier ones", async () => {
   const found = new Set<string>();
   for (let seed = 1; seed <= histories(40); seed++) {
     const scheduler = new Scheduler(seededRandom(seed), false);
@@ -211,7 +211,7 @@ test("a crash loses a write that was not synced, or keeps it, and the next proce
   expect([...found].sort()).toEqual(["false false", "false true", "true true"]);
 });
 
-test("a copy of a disk is a disk of its own", async () => {
+test("a copy of a disk is independent of it", async () => {
   const scheduler = new Scheduler(seededRandom(1), false);
   const node = new SimNode("disk", scheduler, 1);
   void node.storage().commit(new Map([["a", 1]]));

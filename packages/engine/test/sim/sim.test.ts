@@ -8,7 +8,7 @@ import { Simulation, simulate } from "./simulation.ts";
 
 const SEEDS = sized(2, 20);
 
-test("[S1–S46] [S57] everyone ends equal, whatever happens on the way, by seed", async () => {
+test("[S1–S46] [S57] all stores end equal, whatever happens on the way, by seed", async () => {
   const counts = new Map<string, number>();
   for (let seed = 1; seed <= SEEDS; seed++) {
     const report = await simulate(seed);
@@ -32,14 +32,14 @@ test("[S1–S46] [S57] everyone ends equal, whatever happens on the way, by seed
   }
 }, 60_000);
 
-test("the same seed is the same run", async () => {
+test("the same seed gives the same run", async () => {
   const play = (seed: number) => simulate(seed, { length: sized(60, 100) });
   const [first, second] = [await play(4242), await play(4242)];
   expect(second).toEqual(first);
   expect((await play(4243)).fingerprint).not.toBe(first.fingerprint);
 });
 
-test("a run that breaks something names its seed, the step, what was broken and the last events", async () => {
+test("a failed run names its seed, the step, the broken invariant and the last events", async () => {
   const simulation = new Simulation(1, false);
   simulation.scheduler.fail("an invariant", "some detail");
   await expect(simulation.play(1)).rejects.toThrow("an invariant: some detail");

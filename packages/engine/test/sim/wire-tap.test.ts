@@ -50,7 +50,7 @@ function tapOf(uploads: Map<string, AppliedUpload>): {
   };
 }
 
-test("[S75] what a peer sends while it does not know yet of the fork goes along with it (seed 11014714)", () => {
+test("[S75] uploads that a peer sends before it learns of the fork are part of it (seed 11014714)", () => {
   const { tap, says, hears } = tapOf(new Map());
   says({ t: "site", site: SITE });
   says(upload(1, "#p.1"));
@@ -60,7 +60,7 @@ test("[S75] what a peer sends while it does not know yet of the fork goes along 
   expect([...tap.restamped]).toEqual(["#p.2", "#p.3"]);
 });
 
-test("[S75] what the server took of a site that is forked does not go along", () => {
+test("[S75] uploads of a forked site that the server took are not part of the fork", () => {
   const taken: AppliedUpload = { txn: 1, kind: "applied", tags: ["#p.1"] };
   const { tap, says, hears } = tapOf(new Map([[uploadName(SITE, 1), taken]]));
   says({ t: "site", site: SITE });

@@ -111,7 +111,7 @@ test("[D19] a merge that brings nothing new makes no transaction", async () => {
   expect(store.read((snapshot) => snapshot.txnId)).toBe(before);
 });
 
-test("[D22] EVICT leaves no tombstone, and own sums survive the document's return", async () => {
+test("[D22] EVICT leaves no tombstone, and own sums survive the return of the document", async () => {
   const source = await openStore({}, undefined);
   const { store, storage } = source;
   await run(store, [insert("a", { n: 1 })]);
@@ -127,7 +127,7 @@ test("[D22] EVICT leaves no tombstone, and own sums survive the document's retur
   expect(problems(storage)).toEqual([]);
 });
 
-test("[D22] EVICT of a document without own sums forgets it wholly; a seed may come back", async () => {
+test("[D22] EVICT of a document without own sums forgets it completely; a seed may come back", async () => {
   const { store, storage } = await openStore();
   await run(store, [insert("a", { n: 7 })]);
   await run(store, [{ kind: "evict", collection: "c", id: "a" }]);
@@ -138,7 +138,7 @@ test("[D22] EVICT of a document without own sums forgets it wholly; a seed may c
   expect(problems(storage)).toEqual([]);
 });
 
-test("[D23] the horizon forgets deletes and UNSETs behind it, and nothing that shows", async () => {
+test("[D23] the horizon forgets older deletes and UNSETs, and no shown fields", async () => {
   const { store, storage, platform } = await openStore();
   await run(store, [insert("gone", { n: 1 }), insert("kept", { n: 1, m: { x: 1, y: 2 } })]);
   const unset = { kind: "unset", path: ["m", "x"] } as const;
@@ -176,7 +176,7 @@ test("[D24] the tombstone of a seeded document outlives the horizon", async () =
   expect(fieldsOf(store, "c", "s")).toBeUndefined();
 });
 
-test("[D23] a write behind the horizon for what is not held is stale and kept aside", async () => {
+test("[D23] a write below the horizon to a document that is not held is stale and quarantined", async () => {
   const { store, storage, platform } = await openStore();
   const site = "00000000000000ee";
   const early = timeOfMs(platform.nowMs) - 5000;
@@ -210,7 +210,7 @@ test("[D23] a write behind the horizon for what is not held is stale and kept as
   expect(problems(storage)).toEqual([]);
 });
 
-test("[D18] [D23] a delta that would need what the horizon forgot is a whole state", async () => {
+test("[D18] [D23] a delta that would need what the horizon forgot becomes a whole state", async () => {
   const { store, platform } = await openStore();
   await run(store, [insert("a", { n: 1, m: 2 })]);
   const unset = { kind: "unset", path: ["n"] } as const;
@@ -232,7 +232,7 @@ test("[D22] [D24] EVICT of a deleted seed keeps its tombstone; a second EVICT ch
   expect(await run(store, [{ ...evict, id: "k" }])).toEqual([["unchanged"]]);
 });
 
-test("[D22] what another site writes to an evicted document is told that it is not here", async () => {
+test("[D22] a write of another site to an evicted document reports that it is not held", async () => {
   const { store, platform } = await openStore();
   await run(store, [insert("a", { n: 1 })], [increment("a", 4)]);
   const whole = store.read((snapshot) => snapshot.deltaSince("c", "a", 0).state);
@@ -248,7 +248,7 @@ test("[D22] what another site writes to an evicted document is told that it is n
   expect(fieldsOf(store, "c", "a")).toEqual({ n: 1, k: 4, other: 1 });
 });
 
-test("a transaction keeps the states of the last documents that it wrote to, and no others", async () => {
+test("a transaction caches the states of the last documents that it wrote to, and no others", async () => {
   const { storage, platform } = await openStore();
   const snapshot = storage.snapshot();
   const applier = new Applier(new Overlay(snapshot), 1, "00000000000000aa");
@@ -261,7 +261,7 @@ test("a transaction keeps the states of the last documents that it wrote to, and
   snapshot.close();
 });
 
-test("documents are written to again and again in one transaction, whichever states it keeps", async () => {
+test("repeated writes to documents in one transaction are right, whichever states it caches", async () => {
   const { store, storage } = await openStore();
   const ids = Array.from({ length: 3 * STATES_MAX }, (_, i) => i);
   const rounds = [1, 2, 3].map((round) => ids.map((id) => increment(id, round)));

@@ -120,7 +120,7 @@ function checkAttachments(view: View, where: string): void {
   expect(view.head.attachments ?? 0, where).toBe(recorded.length);
 }
 
-test("[K45] [K46] [K47] attachments are what the documents say after every transaction of any history", async () => {
+test("[K45] [K46] [K47] attachment records match the documents after every transaction of any history", async () => {
   for (let seed = 1; seed <= histories(60); seed++) {
     const storage = new MemoryKeyValue();
     const store = await indexHistory(storage, {
@@ -133,7 +133,7 @@ test("[K45] [K46] [K47] attachments are what the documents say after every trans
   }
 }, 120_000);
 
-test("[K48] in any history an orphan has the time of the step that left it alone or attached it", async () => {
+test("[K48] in any history an orphan has the time of the step that orphaned or attached it", async () => {
   let orphaned = 0;
   for (let seed = 1; seed <= histories(40); seed++) {
     const random = seededRandom(seed);
@@ -198,7 +198,7 @@ test("[K45] the last 64 uploaders are remembered, each once", async () => {
   expect(by).toEqual([...names.slice(2).filter((name) => name !== "u5"), "u5"]);
 });
 
-test("[K45] content in use that comes again from the same uploader changes nothing", async () => {
+test("[K45] content in use that the same uploader attaches again changes nothing", async () => {
   const { store } = await openStore();
   await run(store, insert(1, "a"), attach("a", "ann"));
   const before = store.read((snapshot) => snapshot.txnId);
@@ -246,7 +246,7 @@ test("[K46] a document refers to a content once, until its last token of it is g
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K46] references name the collection, and ids that begin alike are kept apart", async () => {
+test("[K46] references name the collection, and ids with a common prefix are kept apart", async () => {
   const { store, storage } = await openStore();
   const ids = ["a", "a\0", "a\0b", "ab", "\u{1f4ce}"];
   await run(
@@ -260,7 +260,7 @@ test("[K46] references name the collection, and ids that begin alike are kept ap
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K46] a hidden variant holds its content, a delete and an EVICT let go of it", async () => {
+test("[K46] a hidden variant keeps its content, a delete and an EVICT release it", async () => {
   const { store } = await openStore();
   await run(store, insert(1, "a"), insert(2, "a"), insert(3, "a"));
   await run(store, update(1, { kind: "set", path: ["f0"], value: "hidden now" }));
@@ -289,7 +289,7 @@ async function withHiddenToken(): Promise<OpenStore> {
   return target;
 }
 
-test("[K46] a token above a tombstone holds its content until the tombstone is collected", async () => {
+test("[K46] a token above a tombstone keeps its content until the tombstone is collected", async () => {
   const { store, storage, platform } = await withHiddenToken();
   expect(store.read((snapshot) => snapshot.get("c", 1))).toBeUndefined();
   expect(referencesTo(store, "a")).toEqual([1]);
@@ -309,7 +309,7 @@ test("[K46] a token above a tombstone holds its content until the tombstone is c
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K46] an id that is too long for a key, or none, has no reference and does no harm", async () => {
+test("[K46] an id that is too long for a key, or empty, has no reference and does no harm", async () => {
   const { store, storage } = await openStore();
   const longest = "\u{1f4ce}".repeat(64);
   await run(store, insert("i".repeat(1000), "x".repeat(2000), "", longest));
@@ -332,7 +332,7 @@ test("[K46] a request that fails leaves no reference, record or orphan", async (
   expect(keysOfKind(storage, "bor")).toEqual(before);
 });
 
-test("[K47] a content is an orphan exactly while nobody refers to it", async () => {
+test("[K47] a content is an orphan exactly while no document refers to it", async () => {
   const { store, storage } = await openStore();
   await run(store, attach("a"));
   expect(orphansOf(store)).toEqual(["a"]);
@@ -347,7 +347,7 @@ test("[K47] a content is an orphan exactly while nobody refers to it", async () 
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K47] orphans come oldest first, up to a time and a number", async () => {
+test("[K47] orphans are listed oldest first, up to a time and a number", async () => {
   const { store, platform } = await openStore();
   for (const id of ["c", "a", "b"]) {
     platform.nowMs += 1000;
@@ -366,7 +366,7 @@ test("[K47] orphans come oldest first, up to a time and a number", async () => {
   });
 });
 
-test("[K48] an orphan that is attached again begins its time anew", async () => {
+test("[K48] an orphan that is attached again restarts its time", async () => {
   const { store, platform } = await openStore();
   await run(store, attach("a"));
   const first = timeOf(store);
@@ -377,7 +377,7 @@ test("[K48] an orphan that is attached again begins its time anew", async () => 
   expect(timeOf(store)).toBeGreaterThan(first);
 });
 
-test("[K48] a reference that a late write takes leaves an orphan of now", async () => {
+test("[K48] a reference that a late write removes leaves an orphan with the current time", async () => {
   const { store, platform } = await openStore();
   const early = timeOfMs(platform.nowMs);
   const site = "00000000000000aa";
@@ -401,7 +401,7 @@ test("[K48] a reference that a late write takes leaves an orphan of now", async 
   expect(found).toEqual([{ id: "a", time: now }]);
 });
 
-test("[K49] a token of content that is not here is written, and counts once the content comes", async () => {
+test("[K49] a token of absent content is written, and counts once the content is attached", async () => {
   const { store, storage } = await openStore();
   await run(store, insert(1, "a"));
   expect(store.read((snapshot) => snapshot.attachment("a"))).toBeUndefined();
@@ -415,7 +415,7 @@ test("[K49] a token of content that is not here is written, and counts once the 
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K20] the log has what was attached and detached, and no change of a document for it", async () => {
+test("[K20] the log has attach and detach operations, without document changes for them", async () => {
   const { store } = await openStore();
   const operations = [attach("a"), detach("a")];
   await store.transact((transaction) => transaction.apply(operations));

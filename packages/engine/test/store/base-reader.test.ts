@@ -4,7 +4,7 @@ import { BaseReader } from "../../src/store/base-reader.ts";
 import { collectionKey } from "../../src/store/keys.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 
-test("what is remembered of collections is bounded, and is still right when it is forgotten", async () => {
+test("the cache of collections is bounded, and evicted ones are read again", async () => {
   const storage = new MemoryKeyValue();
   const names = Array.from({ length: 2 * COLLECTIONS_REMEMBERED + 5 }, (_, i) => `c${i}`);
   await storage.commit(new Map(names.map((name, i) => [collectionKey(name), i + 1])));

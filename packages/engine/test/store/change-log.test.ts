@@ -38,7 +38,7 @@ test("[K25] a cursor is answered with the transactions after it", async () => {
   expect(logged(store, 3)).toEqual([]);
 });
 
-test("[K25] a cursor of another history, below the floor or ahead is told so", async () => {
+test("[K25] a cursor of another history, below the log start or ahead gets an answer with the reason", async () => {
   const { store } = await openStore();
   for (const id of ["a", "b", "c"]) await apply(store, insert(id));
   await apply(store, { kind: "trim", upTo: 2 });
@@ -57,7 +57,7 @@ test("[K25] a cursor of another history, below the floor or ahead is told so", a
   expect(reasons).toEqual(["history 2", "floor 2", "changes", "ahead 2"]);
 });
 
-test("[K25] old values in the log rebuild every earlier state that showed", async () => {
+test("[K25] old values in the log reconstruct every earlier shown state", async () => {
   for (let seed = 1; seed <= histories(300); seed++) {
     const random = seededRandom(seed);
     const { store } = await openStore();
@@ -99,7 +99,7 @@ function shownDocuments(store: Store): Map<string, ValueObject> {
   });
 }
 
-test("[D18] the delta since a version, merged into that version, gives the state now", async () => {
+test("[D18] the delta since a version, merged into that version, gives the current state", async () => {
   let deltas = 0;
   for (let seed = 1; seed <= histories(300); seed++) {
     const random = seededRandom(seed);

@@ -77,7 +77,7 @@ async function endFlush({ disk, clock }: Bench, ms = FLUSH_MS): Promise<void> {
   await settle();
 }
 
-test("[K22] a group that came while the one before was flushed goes to the storage before answers go out", async () => {
+test("[K22] a group that formed during a flush is written before the answers of that flush are sent", async () => {
   const bench = await openBench();
   const first = putMany(bench, 2);
   await settle();
@@ -90,7 +90,7 @@ test("[K22] a group that came while the one before was flushed goes to the stora
   await Promise.all(second);
 });
 
-test("[K22] so does one of a quarter of its size, since those who are answered are evaluated meanwhile", async () => {
+test("[K22] so is one of a quarter of its size, since answered callers are evaluated meanwhile", async () => {
   const bench = await openBench();
   const first = putMany(bench, 4);
   await settle();
@@ -105,7 +105,7 @@ test("[K22] so does one of a quarter of its size, since those who are answered a
   await Promise.all([second, ...(await third)]);
 });
 
-test("[K22] a group that came early in the flush lets those join who are answered first", async () => {
+test("[K22] a group that formed early in a flush lets newly answered callers join first", async () => {
   const bench = await openBench();
   const first = putMany(bench, 2);
   await settle();
@@ -117,7 +117,7 @@ test("[K22] a group that came early in the flush lets those join who are answere
   await Promise.all([...second, ...(await third)]);
 });
 
-test("[K22] a small group waits for those who were answered, up to half of all", async () => {
+test("[K22] a small group waits for callers that were just answered, up to half of all", async () => {
   const bench = await openBench();
   const first = putMany(bench, 6);
   await settle();
@@ -135,7 +135,7 @@ test("[K22] a small group waits for those who were answered, up to half of all",
   await Promise.all([second, ...(await later), ...last]);
 });
 
-test("[K22] requests that take long are flushed as soon as half of all are there", async () => {
+test("[K22] long requests are flushed as soon as half of all callers are there", async () => {
   const bench = await openBench();
   const first = putMany(bench, 5);
   await settle();
@@ -156,7 +156,7 @@ test("[K22] requests that take long are flushed as soon as half of all are there
   await Promise.all([second, ...(await later)]);
 });
 
-test("[K22] nobody waits long for others who do not come", async () => {
+test("[K22] a group does not wait long for callers that do not come", async () => {
   const bench = await openBench(FLUSH_MS / 20);
   const first = putMany(bench, 6);
   await settle();
@@ -168,7 +168,7 @@ test("[K22] nobody waits long for others who do not come", async () => {
   await second;
 });
 
-test("[K22] nobody waits longer than a flush for others who come one by one", async () => {
+test("[K22] a group waits at most one flush for callers that come one by one", async () => {
   const bench = await openBench(FLUSH_MS / 20);
   const first = putMany(bench, 80);
   await settle();

@@ -43,7 +43,7 @@ test("[K76] small transactions are not counted", () => {
   expect(memory.bytes).toBe(0);
 });
 
-test("[K76] the oldest transaction may have all that one may have, the others share less", () => {
+test("[K76] the oldest transaction may take the maximum of one; younger ones share less", () => {
   const memory = new CommitMemory({ oneMax: 10 * MB, youngerMax: 4 * MB });
   const [first, second, third] = [memory.share(), memory.share(), memory.share()];
   expect(first?.tryTake(2 * MB)).toBe(true);
@@ -58,14 +58,14 @@ test("[K76] the oldest transaction may have all that one may have, the others sh
   expect(memory.bytes).toBe(13 * MB);
 });
 
-test("[K76] no transaction may have more than one may have", () => {
+test("[K76] no transaction may take more than the maximum of one", () => {
   const memory = new CommitMemory({ oneMax: 10 * MB, youngerMax: 4 * MB });
   const share = memory.share();
   expect(() => share.tryTake(11 * MB)).toThrow("expected a transaction of at most 10485760 bytes");
   expect(memory.bytes).toBe(0);
 });
 
-test("[K76] a transaction is charged before it has its memory, and gives it back when it is durable", async () => {
+test("[K76] a transaction is charged before it takes memory, and gives it back when it is durable", async () => {
   const memory = new CommitMemory({ oneMax: 64 * MB, youngerMax: MB });
   const { store } = await openStore({ memory });
   let most = 0;
@@ -82,7 +82,7 @@ test("[K76] a transaction is charged before it has its memory, and gives it back
   expect(memory.bytes).toBe(0);
 });
 
-test("[K76] a transaction that is too large is refused, and leaves nothing", async () => {
+test("[K76] a transaction that is too large is refused, and leaves nothing behind", async () => {
   const memory = new CommitMemory({ oneMax: 4 * MB, youngerMax: MB });
   const { store, storage } = await openStore({ memory });
   const { code, message } = await refusalOf(insertAll(store, 4_000));
@@ -96,7 +96,7 @@ test("[K76] a transaction that is too large is refused, and leaves nothing", asy
 });
 
 test.runIf(isFullSize)(
-  "[K76] stores that share their memory commit large transactions one after the other",
+  "[K76] stores that share a memory budget commit large transactions one after the other",
   async () => {
     const memory = new CommitMemory({ oneMax: 64 * MB, youngerMax: 2 * MB });
     const stores = await Promise.all([1, 2, 3].map(() => openStore({ memory })));
@@ -118,7 +118,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("[K76] small writes of another store go on while a large transaction waits", async () => {
+test("[K76] small writes of another store continue while a large transaction waits", async () => {
   const memory = new CommitMemory({ oneMax: 64 * MB, youngerMax: 2 * MB });
   const other = memory.share();
   other.take(8 * MB);

@@ -30,7 +30,7 @@ test("[K22] requests that wait together share one commit and have their own txnI
   expect(disk.syncCount - before).toBe(1);
 });
 
-test("[K22] requests that come during a flush form the next group, evaluated over it", async () => {
+test("[K22] requests that arrive during a flush form the next group, evaluated over it", async () => {
   const { store, disk } = await openStore();
   await put(store, "x", 0);
   disk.holdSyncs();
@@ -46,7 +46,7 @@ test("[K22] requests that come during a flush form the next group, evaluated ove
   expect(fieldsOf(store, "c", "x")).toEqual({ n: 3 });
 });
 
-test("[K22] requests that come while the answers of a group go out join the next one", async () => {
+test("[K22] requests that arrive while the answers of a group are sent join the next one", async () => {
   const platform = { ...testPlatform(), elapsed: (): number => 0 };
   const { store, disk } = await openStore({}, platform);
   await put(store, "x", 0);
@@ -62,7 +62,7 @@ test("[K22] requests that come while the answers of a group go out join the next
   expect(disk.syncCount - before).toBe(2);
 });
 
-test("[K23] neither answer, error nor read shows an unflushed write", async () => {
+test("[K23] no answer, error or read shows an unflushed write", async () => {
   const { store, disk } = await openStore();
   disk.holdSyncs();
   const settled: string[] = [];
@@ -110,7 +110,7 @@ test("[K24] a failed commit fails its own requests; later ones are evaluated aga
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K24] txnIds of failed groups are not used again in the same life", async () => {
+test("[K24] txnIds of failed groups are not used again in the same incarnation", async () => {
   const { store, disk } = await openStore();
   expect(await put(store, "a")).toBe(1);
   disk.failNextWrite("store.write_failed");
@@ -118,7 +118,7 @@ test("[K24] txnIds of failed groups are not used again in the same life", async 
   expect(await put(store, "c")).toBe(3);
 });
 
-test("a request whose evaluation throws an odd thing fails alone", async () => {
+test("a request whose evaluation throws a non-error fails alone", async () => {
   const { store } = await openStore();
   const odd = store.transact(() => {
     throw new TypeError("not a PeerError");
@@ -128,7 +128,7 @@ test("a request whose evaluation throws an odd thing fails alone", async () => {
   expect(await good).toBe(1);
 });
 
-test("a transaction is dead once its request returned", async () => {
+test("a transaction cannot be used after its request returned", async () => {
   const { store } = await openStore();
   await put(store, "b");
   let kept: unknown;
@@ -162,7 +162,7 @@ function counts({ bytes, elapsedMs, ...rest }: Flush): unknown {
   return rest;
 }
 
-test("each flush that writes is told to those who listen, failed ones too, until they stop", async () => {
+test("listeners are notified of each flush that writes, failed ones too, until they stop", async () => {
   const { store, disk } = await openStore();
   const flushes: Flush[] = [];
   const stop = store.onFlush((flush) => flushes.push(flush));
@@ -181,7 +181,7 @@ test("each flush that writes is told to those who listen, failed ones too, until
   ]);
 });
 
-test("the time of a flush is that of the storage alone", async () => {
+test("the duration of a flush is the time of the storage alone", async () => {
   const clock = { ms: 100 };
   const platform = { ...testPlatform(), elapsed: (): number => clock.ms };
   const { store, disk } = await openStore({}, platform);
@@ -197,7 +197,7 @@ test("the time of a flush is that of the storage alone", async () => {
   expect(flushes.map(({ elapsedMs }) => elapsedMs)).toEqual([42]);
 });
 
-test("the length of the queue counts all who are not answered yet", async () => {
+test("the length of the queue counts all requests that are not answered yet", async () => {
   const { store, disk } = await openStore();
   disk.holdSyncs();
   const flushing = [put(store, "a"), put(store, "b")];

@@ -66,7 +66,7 @@ async function openWith(...ids: string[]): Promise<CountedStore> {
   return open;
 }
 
-test("[K34] a request that is done in its first slice is evaluated at once", async () => {
+test("[K34] a request that finishes in its first slice is evaluated at once", async () => {
   const open = await openWith("x");
   let isEvaluated = false;
   const done = open.store.transactInSteps(function* short(transaction) {
@@ -77,7 +77,7 @@ test("[K34] a request that is done in its first slice is evaluated at once", asy
   await done;
 });
 
-test("[K34] a long request goes on in slices, and later writes wait for it in their order", async () => {
+test("[K34] a long request continues in slices, and later writes wait for it in order", async () => {
   const open = await openWith("x");
   const ended: string[] = [];
   const first = slow(open, "x").then((n) => ended.push(`long ${n}`));
@@ -98,7 +98,7 @@ test("[K34] a long request goes on in slices, and later writes wait for it in th
   expect(problems(open.storage)).toEqual([]);
 });
 
-test("[K34] reads and another store's writes go on meanwhile", async () => {
+test("[K34] reads and writes of other stores continue meanwhile", async () => {
   const open = await openWith("x");
   const other = await openWith();
   let isDone = false;
@@ -113,7 +113,7 @@ test("[K34] reads and another store's writes go on meanwhile", async () => {
   await long;
 });
 
-test("[K34] groups before it are flushed and answered while it goes on", async () => {
+test("[K34] earlier groups are flushed and answered while it continues", async () => {
   const open = await openWith("x");
   open.disk.holdSyncs();
   const flushing = put(open, "a");
@@ -139,7 +139,7 @@ test("[K34] groups before it are flushed and answered while it goes on", async (
   expect(problems(open.storage)).toEqual([]);
 });
 
-test("[K34] it reads one state, whatever is flushed under it", async () => {
+test("[K34] it reads one state, whatever is flushed meanwhile", async () => {
   const open = await openWith("x");
   open.disk.holdSyncs();
   const before = [put(open, "a", 1)];
@@ -174,7 +174,7 @@ test("[K34] it reads one state, whatever is flushed under it", async () => {
   expect(problems(open.storage)).toEqual([]);
 });
 
-test("[K24] [K34] when a flush fails under it, it is left and evaluated again, in its order", async () => {
+test("[K24] [K34] when a flush that it builds on fails, it is evaluated again, in order", async () => {
   const open = await openWith("x");
   open.disk.holdSyncs();
   open.disk.failNextWrite("store.full");
@@ -207,7 +207,7 @@ test("[K24] [K34] when a flush fails under it, it is left and evaluated again, i
   expect(problems(open.storage)).toEqual([]);
 });
 
-test("[K24] [K34] many requests that are evaluated again are so in slices", async () => {
+test("[K24] [K34] many requests that are evaluated again run in slices", async () => {
   const open = await openWith("x");
   open.disk.holdSyncs();
   open.disk.failNextWrite("store.full");
@@ -228,14 +228,14 @@ test("[K24] [K34] many requests that are evaluated again are so in slices", asyn
   expect(fieldsOf(open.store, "c", "x")).toEqual({ n: 300 });
 });
 
-test("[K34] requests that come in one turn have one slice together", async () => {
+test("[K34] requests that arrive together share one slice", async () => {
   const open = await openWith("x");
   const all = Array.from({ length: 20 }, () => slow(open, "x", 60));
   expect(await Promise.all(all)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
   expect(open.work.takeLongest()).toBeLessThanOrEqual(PIECE_MAX + 60);
 });
 
-test("[K34] one that fails half-way fails alone", async () => {
+test("[K34] one that fails midway fails alone", async () => {
   const open = await openWith("x");
   const long = open.store.transactInSteps(function* failing(transaction) {
     yield* transaction.applyInSteps([insert("lost")]);
@@ -249,7 +249,7 @@ test("[K34] one that fails half-way fails alone", async () => {
   expect(fieldsOf(open.store, "c", "x")).toEqual({ n: 0 });
 });
 
-test("[K34] closing waits for it and for all that wait behind it", async () => {
+test("[K34] close waits for it and for all requests after it", async () => {
   const open = await openWith("x");
   const all = [slow(open, "x"), slow(open, "x"), put(open, "b")];
   await open.store.close();

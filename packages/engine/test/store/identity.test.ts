@@ -13,7 +13,7 @@ async function write(store: Store, id: string): Promise<number> {
   return (await store.transact((transaction) => transaction.apply([operation]))).txnId;
 }
 
-test("[K1] a store of a newer format is refused and left as it is", async () => {
+test("[K1] a store of a newer format is refused and left unchanged", async () => {
   const { store, storage, disk, platform } = await openStore();
   await write(store, "a");
   await store.close();
@@ -27,7 +27,7 @@ test("[K1] a store of a newer format is refused and left as it is", async () => 
   expect(dump(storage)).toEqual(before);
 });
 
-test("[K1] an older store is brought forward step by step, each step with its number", async () => {
+test("[K1] an older store is migrated step by step, each step with its number", async () => {
   const { store, disk, platform } = await openStore();
   await write(store, "a");
   await store.close();
@@ -61,7 +61,7 @@ test("[K1] a format that no migration reaches is refused", async () => {
   });
 });
 
-test("[K1] data that is not ours is refused and left alone", async () => {
+test("[K1] foreign data is refused and left unchanged", async () => {
   const disk = new MemoryDisk();
   const storage = new MemoryKeyValue(disk);
   await storage.commit(new Map([["somebody", "else"]]));

@@ -97,7 +97,7 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-test("[K53] [K55] what an index lacks is built in the background, in bounded transactions of its own", async () => {
+test("[K53] [K55] the missing part of an index is built in the background, in bounded transactions", async () => {
   const { store, storage } = await openStore();
   await fill(store, 7_000);
   await run(store, create("ix", 10));
@@ -118,7 +118,7 @@ test("[K53] [K55] what an index lacks is built in the background, in bounded tra
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K54] [K55] what is left of a dropped index is removed in the background", async () => {
+test("[K54] [K55] the remaining entries of a dropped index are removed in the background", async () => {
   const { store, storage } = await openStore();
   await fill(store, 3_000);
   await run(store, { kind: "create_index", collection: "c", name: "ix", keys: BY_N });
@@ -130,7 +130,7 @@ test("[K54] [K55] what is left of a dropped index is removed in the background",
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K55] requests have their turn between the pieces, and see the index in step", async () => {
+test("[K55] requests run between the pieces, and see a consistent index", async () => {
   const { store, storage, platform } = await openStore({}, crawlingPlatform());
   const random = seededRandom(5);
   await fill(store, sized(300, 1_500));
@@ -180,7 +180,7 @@ test("[K20] [K55] replaying the log of a build gives the same keys and values", 
   expect(await replay(storage, store.identity.site)).toEqual(original);
 });
 
-test("[K55] a crash at any point of a build leaves a sound store, which goes on with it", async () => {
+test("[K55] a crash at any point of a build leaves a valid store, which continues the build", async () => {
   for (let seed = 1; seed <= sized(2, 12); seed++) {
     const random = seededRandom(seed);
     let opened = await openStore({}, crawlingPlatform());
@@ -207,7 +207,7 @@ test("[K55] a crash at any point of a build leaves a sound store, which goes on 
   }
 }, 60_000);
 
-test("[K55] close ends a build soon, and opening the store goes on with it", async () => {
+test("[K55] close ends a build soon, and opening the store continues it", async () => {
   const { store, storage, disk, platform } = await openStore({}, crawlingPlatform());
   await fill(store, 3_000);
   await run(store, create("ix", 10));
@@ -225,7 +225,7 @@ test("[K55] close ends a build soon, and opening the store goes on with it", asy
   expect(piecesOf(storage).length).toBeGreaterThan(before);
 });
 
-test("[K26] [K55] a copy of a store goes on with a build under way", async () => {
+test("[K26] [K55] a copy of a store continues a build under way", async () => {
   const { store, disk, platform } = await openStore({ isBuildHeld: true });
   await fill(store, 3_000);
   await run(store, create("ix", 10), create("old", 3_000));
@@ -238,7 +238,7 @@ test("[K26] [K55] a copy of a store goes on with a build under way", async () =>
   expect(problems(copy.storage)).toEqual([]);
 });
 
-test("[K55] an index that is dropped or made anew while it is built is no trouble", async () => {
+test("[K55] an index may be dropped or created again while it is built", async () => {
   const { store, storage, platform } = await openStore();
   await fill(store, sized(1_500, 8_000));
   for (let round = 0; round < sized(2, 6); round++) {
@@ -310,7 +310,7 @@ async function openRefusing(): Promise<{
   return { store, storage, memory, clock };
 }
 
-test("[K55] a build that fails rests, and tries again later with the commit of somebody else", async () => {
+test("[K55] a failed build rests, and tries again later after a commit of another request", async () => {
   const { store, storage, memory, clock } = await openRefusing();
   const { refused } = storage;
   expect(refused).toBeLessThan(6);
@@ -327,7 +327,7 @@ test("[K55] a build that fails rests, and tries again later with the commit of s
   expect(problems(memory)).toEqual([]);
 });
 
-test("[K55] maintenance goes on with a build that failed, and waits for it or tells why it fails", async () => {
+test("[K55] maintenance continues a failed build, and waits for it or reports why it fails", async () => {
   const { store, storage, memory } = await openRefusing();
   await expect(store.maintain()).rejects.toThrow("no room");
   expect(isBuilding(store, "ix")).toBe(true);
@@ -338,7 +338,7 @@ test("[K55] maintenance goes on with a build that failed, and waits for it or te
   expect(problems(memory)).toEqual([]);
 });
 
-test("[K55] pieces are smaller where documents take long", async () => {
+test("[K55] pieces are smaller if documents take long", async () => {
   const { store, storage } = await openRefusing();
   storage.isRefusing = () => false;
   await store.maintain();

@@ -45,7 +45,7 @@ function entryOf(id: number, n: number): Key {
   return entryKeyOf(BUILDING, { n }, keyOf(id));
 }
 
-test("[K30] [K53] [K54] an index that is being built or emptied is no problem", async () => {
+test("[K30] [K53] [K54] an index that is being built or removed is not a problem", async () => {
   const storage = await sample();
   expect(problems(storage)).toEqual([]);
   const kept = dump(storage);
@@ -62,7 +62,7 @@ test("[K30] [K53] the loss of any key of a store with unfinished indexes is foun
   }
 });
 
-test("[K30] [K53] of an index that is being built, wrong entries on both sides are found, and no others", async () => {
+test("[K30] [K53] wrong entries on both sides of the progress of a build are found, and no others", async () => {
   const missing = "d expected an entry in the index half";
   const wrong = "x expected a document with this place in the index half";
   expect(await problemsAfter([entryOf(3, 30), undefined])).toEqual([missing]);
@@ -80,7 +80,7 @@ test("[K30] [K53] of an index that is being built, wrong entries on both sides a
   expect(await problemsAfter([LIST, [far]])).toEqual([missing]);
 });
 
-test("[K30] [K53] progress that is not well-formed is found", async () => {
+test("[K30] [K53] malformed progress is found", async () => {
   const { building, ...complete } = BUILDING;
   const malformed: Value[] = [
     null,
@@ -98,7 +98,7 @@ test("[K30] [K53] progress that is not well-formed is found", async () => {
   }
 });
 
-test("[K30] [K54] a mark of a dropped index that does not fit is found", async () => {
+test("[K30] [K54] a wrong mark of a dropped index is found", async () => {
   const mark = droppedIndexKey(1);
   const count = "h expected 3 indexes that are not finished, found 2";
   const number = "y expected the number of an index that was dropped";

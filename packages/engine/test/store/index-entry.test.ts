@@ -84,7 +84,7 @@ test("[K42] entries sort as their values do, each key in its direction, then by 
   );
 });
 
-test("[K42] an entry gives back its id and its values, MISSING included", () => {
+test("[K42] an entry returns its id and its values, MISSING included", () => {
   fc.assert(
     fc.property(directions, rows, ids, (down, row, id) => {
       const index = indexOn(...down);
@@ -98,7 +98,7 @@ test("[K42] an entry gives back its id and its values, MISSING included", () => 
   );
 });
 
-test("[K42] what equals a value, and what begins with a text, is one range", () => {
+test("[K42] values equal to a value, and texts with a prefix, form one range", () => {
   const texts = MISSING_TOO.filter((value) => typeof value === "string");
   for (const isDescending of DIRECTIONS) {
     const index = indexOn(isDescending, false);
@@ -143,7 +143,7 @@ test("[K42] bounds are bounds of values, whatever the direction of the key", () 
   }
 });
 
-test("[K42] bounds that leave nothing between them are an empty range", () => {
+test("[K42] bounds with nothing between them are an empty range", () => {
   const index = indexOn(false);
   const low = { value: 2, isIncluded: true };
   const high = { value: 1, isIncluded: true };
@@ -163,7 +163,7 @@ test("[K44] a position has at most 768 bytes, and the longest id still fits a ke
   expect(Math.max(range.from.length, range.to.length)).toBeLessThan(KEY_SIZE_MAX);
 });
 
-test("[K44] text behind a value that was cut does not move an entry", () => {
+test("[K44] text after a value that was cut does not move an entry", () => {
   const index = indexOn(false, false);
   const long = "x".repeat(2000);
   expect(keyOf(index, [`${long}a`, 1], "id")).toBe(keyOf(index, [`${long}b`, 2], "id"));
@@ -173,7 +173,7 @@ test("[K44] text behind a value that was cut does not move an entry", () => {
   expect(keyOf(index, [`x${pairs}`, 1], "id")).toBe(keyOf(index, [`x${pairs}!`, 1], "id"));
 });
 
-test("a range of more keys than the index has is a mistake of the caller", () => {
+test("a range of more keys than the index has is a caller error", () => {
   const index = indexOn(false);
   const low = { value: 1, isIncluded: true };
   expect(() => entryRange(index, { equal: [1], low })).toThrow("a range of keys of the index");

@@ -69,7 +69,7 @@ function entriesOf(storage: MemoryKeyValue, number: number): string[] {
   return own.map((key) => key.slice(prefix.length));
 }
 
-test("[K41] [K42] indexes are what the documents say after every transaction of any history", async () => {
+test("[K41] [K42] indexes match the documents after every transaction of any history", async () => {
   for (let seed = 1; seed <= histories(60); seed++) {
     const storage = new MemoryKeyValue();
     const store = await indexHistory(storage, {
@@ -82,7 +82,7 @@ test("[K41] [K42] indexes are what the documents say after every transaction of 
   }
 }, 120_000);
 
-test("[K53] [K54] an index that was built in pieces among any writes is the one that is made at once", async () => {
+test("[K53] [K54] an index built in pieces among any writes equals one built at once", async () => {
   let built = 0;
   for (let seed = 1; seed <= histories(80); seed++) {
     const storage = new MemoryKeyValue();
@@ -127,7 +127,7 @@ test("[K20] [K40] replaying a log with indexes gives the same keys and values", 
   }
 }, 60_000);
 
-test("[K41] every document that shows has an entry, also when the value is missing", async () => {
+test("[K41] every document that shows has an entry, even if the value is missing", async () => {
   const { store } = await openStore();
   await run(store, insert("early", { n: 2 }), insert("none", {}));
   expect(await run(store, create("by_n", ascending("n")))).toEqual(["applied"]);
@@ -146,7 +146,7 @@ test("[K41] every document that shows has an entry, also when the value is missi
   ]);
 });
 
-test("[K41] nested paths and `_id` are indexed; only what shows counts", async () => {
+test("[K41] nested paths and `_id` are indexed; only shown fields count", async () => {
   const { store } = await openStore();
   await run(store, create("by_p", ascending("o", "p"), ascending("_id", "k")));
   await run(
@@ -163,7 +163,7 @@ test("[K41] nested paths and `_id` are indexed; only what shows counts", async (
   ]);
 });
 
-test("[K41] EVICT, a document that comes back by a merge, and the horizon leave indexes right", async () => {
+test("[K41] EVICT, a document that returns by a merge, and the horizon leave indexes right", async () => {
   const { store, storage, platform } = await openStore();
   await run(store, create("by_n", ascending("n")), insert("a", { n: 1 }), insert("b", { n: 2 }));
   const old = store.read((snapshot) => snapshot.deltaSince("c", "a", 0).state);
@@ -186,7 +186,7 @@ test("[K41] EVICT, a document that comes back by a merge, and the horizon leave 
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K43] DROP removes every entry, and the number is not given again", async () => {
+test("[K43] DROP removes every entry, and the number is not issued again", async () => {
   const { store, storage } = await openStore();
   await run(store, insert("a", { n: 1 }), create("one", ascending("n")));
   const before = store.read((snapshot) => snapshot.index("c", "one"));
@@ -204,7 +204,7 @@ test("[K43] DROP removes every entry, and the number is not given again", async 
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K43] [K53] an index is filled as far as its operation says, and piece by piece from there", async () => {
+test("[K43] [K53] an index is filled up to the limit of its operation, and piece by piece from there", async () => {
   const { store, storage } = await openStore({ isBuildHeld: true });
   await run(store, ...[1, 2, 3, 4, 5].map((n) => insert(n, { n: -n })));
   const build: Operation = { kind: "build_index", collection: "c", name: "ix", limit: 2 };
@@ -235,7 +235,7 @@ test("[K43] [K53] an index is filled as far as its operation says, and piece by 
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K53] an index over as many documents as the first piece has is complete at once", async () => {
+test("[K53] an index over no more documents than the first piece is complete at once", async () => {
   const { store } = await openStore({ isBuildHeld: true });
   await run(store, insert("a", { n: 1 }), insert("b", { n: 2 }));
   await run(store, { ...create("ix", ascending("n")), limit: 2 });
@@ -248,14 +248,14 @@ test("[K53] an index over as many documents as the first piece has is complete a
   expect(entries(store, "ix")).toHaveLength(2);
 });
 
-test("[K53] nobody reads from an index that is being built", async () => {
+test("[K53] no query reads from an index that is being built", async () => {
   const { store } = await openStore({ isBuildHeld: true });
   await run(store, insert("a", { n: 1 }), insert("b", { n: 2 }));
   await run(store, { ...create("ix", ascending("n")), limit: 1 });
   expect(() => entries(store, "ix")).toThrow("an index that is complete");
 });
 
-test("[K43] [K54] an index is emptied as far as its operation says; its name is free at once", async () => {
+test("[K43] [K54] DROP removes entries up to the limit of its operation; the name is free at once", async () => {
   const { store, storage } = await openStore({ isBuildHeld: true });
   await run(store, ...[1, 2, 3, 4, 5].map((n) => insert(n, { n })), create("ix", ascending("n")));
   expect(await run(store, { ...drop("ix"), limit: 2 })).toEqual(["applied"]);
@@ -277,7 +277,7 @@ test("[K43] [K54] an index is emptied as far as its operation says; its name is 
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K54] an index may be dropped while it is being built, and made again under its name", async () => {
+test("[K54] an index may be dropped while it is being built, and created again under its name", async () => {
   const { store, storage } = await openStore({ isBuildHeld: true });
   await run(store, ...[1, 2, 3, 4, 5].map((n) => insert(n, { n })));
   const first = { ...create("ix", ascending("n")), limit: 3 };
@@ -290,7 +290,7 @@ test("[K54] an index may be dropped while it is being built, and made again unde
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K43] one transaction may write, make an index, write and drop it", async () => {
+test("[K43] one transaction may write, create an index, write and drop it", async () => {
   const { store, storage } = await openStore();
   const outcomes = await run(
     store,
@@ -328,7 +328,7 @@ test("[K43] a request that fails leaves no index and no entry", async () => {
   expect(store.read((snapshot) => snapshot.indexes())).toEqual([]);
 });
 
-test("[K43] an index whose flush failed is not there for the requests behind it", async () => {
+test("[K43] an index whose flush failed does not exist for later requests", async () => {
   const { store, storage, disk } = await openStore();
   await run(store, insert("a", { n: 1 }));
   disk.failNextWrite("store.full");
@@ -342,7 +342,7 @@ test("[K43] an index whose flush failed is not there for the requests behind it"
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K40] a name is taken once for each collection; a second index of it changes nothing", async () => {
+test("[K40] a name is used once in each collection; creating it again changes nothing", async () => {
   const { store } = await openStore();
   await run(store, create("ix", ascending("n")));
   expect(await run(store, create("ix", ascending("other")))).toEqual(["unchanged"]);
@@ -384,7 +384,7 @@ test("[K3] [K40] collections and indexes may have any name", async () => {
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K43] a collection is known from its first index on", async () => {
+test("[K43] a collection is known once it has an index", async () => {
   const { store, storage } = await openStore();
   expect(await run(store, drop("ix"))).toEqual(["missing"]);
   expect(store.read((snapshot) => snapshot.collections())).toEqual([]);
@@ -396,13 +396,13 @@ test("[K43] a collection is known from its first index on", async () => {
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K40] the head of a store that never had an index says nothing of indexes", async () => {
+test("[K40] the head of a store that never had an index does not mention indexes", async () => {
   const { store } = await openStore();
   await run(store, insert("a", { n: 1 }));
   expect(store.read((snapshot) => Object.keys(snapshot.head))).not.toContain("indexes");
 });
 
-test("[K20] an index is in the log by what it is, not by its entries", async () => {
+test("[K20] the log has the definition of an index, not its entries", async () => {
   const { store } = await openStore();
   await run(store, insert("a", { n: 1 }));
   const operation = create("ix", ascending("n"));
@@ -415,7 +415,7 @@ test("[K20] an index is in the log by what it is, not by its entries", async () 
   });
 });
 
-test("a collection has a bounded number of indexes", async () => {
+test("the number of indexes of a collection is limited", async () => {
   const { store } = await openStore();
   const many = Array.from({ length: INDEXES_MAX }, (_, i) => create(`ix${i}`, ascending("n")));
   await run(store, ...many);
@@ -431,7 +431,7 @@ test("a collection has a bounded number of indexes", async () => {
   await expect(batch).rejects.toMatchObject({ code: "operation.refused" });
 });
 
-test("[K41] an update that leaves the indexed values alone leaves the entry alone", async () => {
+test("[K41] an update that does not change the indexed values does not write the entry", async () => {
   const { store, storage } = await openStore();
   await run(store, create("ix", ascending("n")), insert("a", { n: 1, other: 1 }));
   const before = entryKeys(storage);

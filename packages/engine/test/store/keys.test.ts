@@ -34,7 +34,7 @@ const txnIds = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER - 2 });
 const collections = fc.integer({ min: 0, max: 0xffffffff });
 const ids = fc.oneof(fc.string({ unit: "binary" }), fc.integer()).map((id) => documentId(id).key);
 
-test("[K2] keys of transactions sort as their numbers", () => {
+test("[K2] keys of transactions sort like their numbers", () => {
   fc.assert(
     fc.property(txnIds, txnIds, (a, b) => {
       expect(transactionKey(a) < transactionKey(b)).toBe(a < b);
@@ -43,7 +43,7 @@ test("[K2] keys of transactions sort as their numbers", () => {
   );
 });
 
-test("[K2] documents of one collection lie together in the order of their ids", () => {
+test("[K2] documents of one collection are adjacent, in the order of their ids", () => {
   fc.assert(
     fc.property(collections, collections, ids, ids, (c, other, a, b) => {
       const range = documentRange(c);
@@ -57,7 +57,7 @@ test("[K2] documents of one collection lie together in the order of their ids", 
   );
 });
 
-test("[K2] the index of changes and the tombstones give back what they were made of", () => {
+test("[K2] keys of the change index and of tombstones decode to their parts", () => {
   fc.assert(
     fc.property(collections, txnIds, ids, (collection, number, idKey) => {
       const changed = changedKey(collection, number, idKey);
@@ -74,7 +74,7 @@ test("[K2] the index of changes and the tombstones give back what they were made
   );
 });
 
-test("[K2] entries of one index lie together and give back what they were made of", () => {
+test("[K2] entries of one index are adjacent and decode to their parts", () => {
   fc.assert(
     fc.property(collections, collections, fc.string({ unit: "binary-ascii" }), ids, (...parts) => {
       const [index, other, position, idKey] = parts;
@@ -91,7 +91,7 @@ const contents = fc
   .array(fc.constantFrom("a", "b", "\0", "\u{1f4ce}", "\xff"))
   .map((parts) => parts.join(""));
 
-test("[K2] [K3] references to one content lie together and give back what they were made of", () => {
+test("[K2] [K3] references to one content are adjacent and decode to their parts", () => {
   // A collection gets its number by counting up, so the largest ones are never given.
   const given = fc.integer({ min: 0, max: 0xfeffffff });
   fc.assert(
@@ -104,7 +104,7 @@ test("[K2] [K3] references to one content lie together and give back what they w
   );
 });
 
-test("[K2] attachments lie in the order of their ids, orphans in that of their times", () => {
+test("[K2] attachments are in the order of their ids, orphans in the order of their times", () => {
   fc.assert(
     fc.property(contents, contents, txnIds, txnIds, (a, b, time, later) => {
       expect(attachmentOfKey(attachmentKey(a))).toBe(a);
@@ -119,7 +119,7 @@ test("[K2] attachments lie in the order of their ids, orphans in that of their t
   );
 });
 
-test("[K3] a name that begins another name has a range of its own", () => {
+test("[K3] a name that is a prefix of another has its own range", () => {
   expect(collectionKey("car")).not.toBe(
     collectionKey("cars").slice(0, collectionKey("car").length),
   );

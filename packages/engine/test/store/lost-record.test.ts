@@ -39,7 +39,7 @@ function insert(store: Store, id: string): Promise<unknown> {
   });
 }
 
-test("[K72] a document without its fields is not told as absent, nor written over", async () => {
+test("[K72] a document without its fields is not reported as absent, nor overwritten", async () => {
   const { store, storage } = await filled();
   await hide(storage, documentKey(COLLECTION, documentId("b").key));
   expect(await codeOf(() => store.read((view) => view.get("cars", "b")))).toBe("store.corrupt");
@@ -52,14 +52,14 @@ test("[K72] a document without its fields is not told as absent, nor written ove
   expect(store.read((view) => view.get("cars", "never"))).toBeUndefined();
 });
 
-test("[K72] a document without its metadata is not written over", async () => {
+test("[K72] a document without its metadata is not overwritten", async () => {
   const { store, storage } = await filled();
   await hide(storage, metaKey(COLLECTION, documentId("b").key));
   expect(await codeOf(() => insert(store, "b"))).toBe("store.corrupt");
   expect(await codeOf(() => insert(store, "new"))).toBe("no error");
 });
 
-test("[K72] a scan of a whole collection fails where a document is missing", async () => {
+test("[K72] a scan of a whole collection fails if a document is missing", async () => {
   const { store, storage } = await filled();
   const ids = (fields?: readonly string[]): unknown[] =>
     store.read((view) => Array.from(view.scan("cars", { fields }), ({ id }) => id));

@@ -21,7 +21,7 @@ function logBounds(store: Store): { floor: number; logCount: number } {
   return { floor, logCount };
 }
 
-test("[K29] the log keeps what is young enough", async () => {
+test("[K29] the log keeps transactions that are young enough", async () => {
   const retention = { ...DEFAULT_RETENTION, logAgeMs: DAY_MS };
   const { store, platform, storage } = await openStore({ retention });
   await write(store, insert("a"));
@@ -49,7 +49,7 @@ test("[K29] the log is bounded by count and by bytes", async () => {
   expect(problems(sized.storage)).toEqual([]);
 });
 
-test("[K29] tombstones go after the horizon, in bounded transactions", async () => {
+test("[K29] tombstones are removed after the horizon, in bounded transactions", async () => {
   const { store, platform, storage } = await openStore();
   const count = MAINTENANCE_BATCH + 10;
   const ids = Array.from({ length: count }, (_, i) => `d${i}`);
@@ -66,7 +66,7 @@ test("[K29] tombstones go after the horizon, in bounded transactions", async () 
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K29] a wall clock that leapt does not make the store forget", async () => {
+test("[K29] a wall clock that jumped does not make the store forget", async () => {
   const { store, platform } = await openStore();
   await write(store, insert("a"));
   await write(store, { kind: "delete", collection: "c", id: "a" });
@@ -76,7 +76,7 @@ test("[K29] a wall clock that leapt does not make the store forget", async () =>
   expect({ horizon, floor }).toEqual({ horizon: 0, floor: 0 });
 });
 
-test("[K29] the age of a transaction is when it came, not when its peer stamped it", async () => {
+test("[K29] the age of a transaction counts from its arrival, not from its stamp", async () => {
   const { store, platform } = await openStore();
   await write(store, insert("a"));
   const time = timeOfMs(platform.nowMs - 20 * DAY_MS);
@@ -92,7 +92,7 @@ test("[K29] the age of a transaction is when it came, not when its peer stamped 
   expect(logBounds(store)).toEqual({ floor: 0, logCount: 3 });
 });
 
-test("[D26] a store that rests while its process runs may rest for ever", async () => {
+test("[D26] a store may rest for any time while its process runs", async () => {
   const { store, platform } = await openStore();
   await write(store, insert("a"));
   for (let day = 0; day < 100; day++) {
@@ -105,7 +105,7 @@ test("[D26] a store that rests while its process runs may rest for ever", async 
   expect(logBounds(store).logCount).toBeLessThan(20);
 });
 
-test("a store that was never written to stays as it is", async () => {
+test("a store that was never written to stays unchanged", async () => {
   const { store, platform } = await openStore();
   platform.nowMs += 10 * DAY_MS;
   expect(await store.maintain()).toBe(0);

@@ -18,7 +18,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return settled;
 }
 
-test("what was synced survives a crash", async () => {
+test("synced writes survive a crash", async () => {
   const disk = new MemoryDisk();
   const storage = new MemoryKeyValue(disk);
   await storage.commit(new Map([["a", 1]]));
@@ -42,7 +42,7 @@ test("a commit whose sync is held back is neither acknowledged nor visible", asy
   expect(disk.syncNext()).toBe(false);
 });
 
-test("syncs that are released do not wait any more", async () => {
+test("released syncs no longer wait", async () => {
   const disk = new MemoryDisk();
   const storage = new MemoryKeyValue(disk);
   disk.holdSyncs();
@@ -54,7 +54,7 @@ test("syncs that are released do not wait any more", async () => {
   expect(valueOn(disk, "a")).toBe(2);
 });
 
-test("a crash takes what was written but not synced", async () => {
+test("a crash loses writes that were not synced", async () => {
   const disk = new MemoryDisk();
   const storage = new MemoryKeyValue(disk);
   await storage.commit(new Map([["a", 1]]));
@@ -73,7 +73,7 @@ test("a crash takes what was written but not synced", async () => {
   expect(valueOn(disk, "b")).toBeUndefined();
 });
 
-test("a crash may also come after the sync and before the acknowledgement", async () => {
+test("a crash may also occur after the sync and before the acknowledgement", async () => {
   const disk = new MemoryDisk();
   const storage = new MemoryKeyValue(disk);
   disk.holdSyncs();
@@ -84,7 +84,7 @@ test("a crash may also come after the sync and before the acknowledgement", asyn
   expect(valueOn(disk, "a")).toBe(2);
 });
 
-test("what was opened before a crash is dead", async () => {
+test("storages and snapshots opened before a crash no longer work", async () => {
   const disk = new MemoryDisk();
   const storage = new MemoryKeyValue(disk);
   await storage.commit(new Map([["a", 1]]));
@@ -98,7 +98,7 @@ test("what was opened before a crash is dead", async () => {
   await storage.close();
 });
 
-test("a dead storage cannot write to the disk of the living", async () => {
+test("a storage from before a crash cannot write to the disk of the next one", async () => {
   const disk = new MemoryDisk();
   const dead = new MemoryKeyValue(disk);
   disk.crash();
@@ -109,7 +109,7 @@ test("a dead storage cannot write to the disk of the living", async () => {
   expect(living.snapshot().get("b")).toBe("living");
 });
 
-test("a disk that is told to fail refuses one commit and keeps what it has", async () => {
+test("a disk that is set to fail refuses one commit and keeps its content", async () => {
   const disk = new MemoryDisk();
   const storage = new MemoryKeyValue(disk);
   await storage.commit(new Map([["a", 1]]));
@@ -122,7 +122,7 @@ test("a disk that is told to fail refuses one commit and keeps what it has", asy
   expect(storage.snapshot().get("a")).toBe(3);
 });
 
-test("close waits for a held commit, and goes on when it fails", async () => {
+test("close waits for a held commit, and continues if it fails", async () => {
   const disk = new MemoryDisk();
   const storage = new MemoryKeyValue(disk);
   disk.holdSyncs();

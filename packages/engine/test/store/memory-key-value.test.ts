@@ -8,13 +8,13 @@ keyValueContract("memory", () => {
   return { open: () => new MemoryKeyValue(disk), remove: () => undefined };
 });
 
-test("a storage without a disk of its own keeps nothing for another", async () => {
+test("a storage without its own disk shares nothing with another", async () => {
   const first = new MemoryKeyValue();
   await first.commit(new Map([["a", 1]]));
   expect(new MemoryKeyValue().snapshot().has("a")).toBe(false);
 });
 
-test("a value comes out as the very object that was put in", async () => {
+test("a value is returned as the same object that was put", async () => {
   const storage = new MemoryKeyValue();
   const value = { list: [new Uint8Array([1])] };
   await storage.commit(new Map([["a", value]]));

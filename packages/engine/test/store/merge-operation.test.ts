@@ -45,7 +45,7 @@ function withoutLog({ storage }: OpenStore): Map<string, Value> {
   return new Map([...dump(storage)].filter(([key]) => !["t", "h", "s"].includes(key.charAt(0))));
 }
 
-test("[D19] [K20] a state in its records leaves what the same in canonical bytes does", async () => {
+test("[D19] [K20] merging a state as records has the same result as merging its canonical bytes", async () => {
   for (let seed = 1; seed <= histories(300); seed++) {
     const random = seededRandom(seed);
     const [bytes, parts] = [await openStore(), await openStore()];
@@ -67,7 +67,7 @@ test("[D19] [K20] a state in its records leaves what the same in canonical bytes
   }
 }, 60_000);
 
-test("[D19] a state that is here already makes no transaction, in either form", async () => {
+test("[D19] a state that the store already has makes no transaction, in either form", async () => {
   const [a, b] = [await openStore(), await openStore()];
   await insert(a, "1", { n: 1, of: { x: 1 } });
   const merge = mergeFrom(a, "1");
@@ -99,7 +99,7 @@ async function age({ platform, store }: OpenStore): Promise<void> {
   }
 }
 
-test("[D23] how old a state may be that is not held is said by whoever brings it, up to the horizon", async () => {
+test("[D23] the caller sets how old an unknown state may be, up to the horizon", async () => {
   const [a, b] = await beyondHorizon();
   const { horizon } = b.store.read(({ head }) => head);
   expect(horizon).toBeGreaterThan(0);
@@ -113,7 +113,7 @@ test("[D23] how old a state may be that is not held is said by whoever brings it
   expect(problems(b.storage)).toEqual([]);
 });
 
-test("[D23] a floor that is forgotten here changes nothing when it comes again, unless it ends something", async () => {
+test("[D23] a floor that was forgotten here changes nothing if it comes again, unless it ends a write", async () => {
   const [a, b] = await beyondHorizon();
   await remove(a, "gone");
   const tombstone = mergeFrom(a, "gone");
@@ -138,7 +138,7 @@ test("[D23] a floor that is forgotten here changes nothing when it comes again, 
   expect(fieldsOf(c.store, "c", "gone")).toBeUndefined();
 });
 
-test("[S53] a transaction remembers the store that it came from, and verify looks at it", async () => {
+test("[S53] a transaction records the store that it came from, and verify checks it", async () => {
   const b = await openStore();
   await b.store.transact((transaction) => {
     transaction.markVia("h1");

@@ -13,7 +13,7 @@ function keysIn(tree: OrderedTree<number>, range = ALL): string[] {
   return Array.from(tree.entries(range), ([key]) => key);
 }
 
-test("an empty tree has nothing, in both directions", () => {
+test("an empty tree has no entries, in both directions", () => {
   const tree = OrderedTree.empty<number>();
   expect(tree.get("a")).toBeUndefined();
   expect(keysIn(tree)).toEqual([]);
@@ -31,7 +31,7 @@ test("thousands of entries are found, in order, however they were put", () => {
   }
 });
 
-test("a change leaves the tree that it was made from as it was", () => {
+test("a change leaves the tree that it was made from unchanged", () => {
   const before = treeOf(["a", "b", "c"]);
   const after = before.with("b", 7).with("d", 8).without("a");
   expect([...before.entries(ALL)]).toEqual([
@@ -46,7 +46,7 @@ test("a change leaves the tree that it was made from as it was", () => {
   ]);
 });
 
-test("removing an absent key gives the same tree", () => {
+test("removing an absent key returns the same tree", () => {
   const tree = treeOf(["a", "b"]);
   expect(tree.without("c")).toBe(tree);
 });
@@ -59,7 +59,7 @@ test("a tree can be emptied and filled again", () => {
   expect(keysIn(tree.with("a", 1))).toEqual(["a"]);
 });
 
-test("a walk of one tree goes on while others are made from it", () => {
+test("a walk of one tree continues while others are made from it", () => {
   let tree = treeOf(Array.from({ length: 500 }, (_, i) => `key ${i}`));
   let count = 0;
   for (const [key] of tree.entries(ALL)) {
@@ -100,7 +100,7 @@ test("any changes and ranges agree with a sorted map", () => {
   );
 });
 
-test("many entries at once give what one after the other does", () => {
+test("adding many entries at once gives the same as adding one after the other", () => {
   const key = fc.integer({ min: 0, max: 4000 }).map((i) => String(i * 7919).padStart(8, "0"));
   const batch = fc.uniqueArray(fc.tuple(key, fc.nat()), {
     selector: ([name]) => name,

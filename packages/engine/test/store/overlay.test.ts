@@ -24,7 +24,7 @@ const key = fc.constantFrom("a", "b", "c", "ca", "cb", "cc", "d", "e", "f", "g",
 const write = fc.tuple(key, fc.option(fc.integer(), { nil: undefined }));
 const range = fc.record({ from: key, to: key, reverse: fc.boolean() });
 
-test("[K21] two overlays over a reader read as one map with all writes done", () => {
+test("[K21] two overlays over a reader read as one map with all writes", () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(key, fc.integer())),
@@ -65,7 +65,7 @@ test("[K21] two overlays over a reader read as one map with all writes done", ()
   );
 });
 
-test("[K21] a walk gives the state when it began, whatever is written meanwhile", () => {
+test("[K21] a walk shows the state when it started, whatever is written meanwhile", () => {
   const overlay = new Overlay(mapReader(new Map([["a1", 1]])));
   overlay.put("a2", 2);
   const walk = overlay.entries({ from: "a", to: "b" });
@@ -74,7 +74,7 @@ test("[K21] a walk gives the state when it began, whatever is written meanwhile"
   expect([...walk].map(({ value }) => value)).toEqual([1, 2]);
 });
 
-test("[K21] what is asked for of a value below is asked for of the reader below", () => {
+test("[K21] an overlay passes the wanted fields on to the reader below", () => {
   const asked: unknown[] = [];
   const below = mapReader(new Map([["a", { x: 1, y: 2 }]]));
   const overlay = new Overlay({
@@ -107,7 +107,7 @@ test("[K21] a rebased overlay reads through its new parent", () => {
   ]);
 });
 
-test("[K21] a range that is expected and vacant below is not asked for there, own writes show", () => {
+test("[K21] an empty prefetched range below is not read again, and own writes show", () => {
   const asked: Key[] = [];
   const below = mapReader(
     new Map([

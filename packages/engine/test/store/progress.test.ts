@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { Progress } from "../../src/store/progress.ts";
 
-test("whoever waits for what is durable already does not wait", async () => {
+test("a wait for a transaction that is already durable resolves at once", async () => {
   const progress = new Progress(7);
   for (const txnId of [0, 6, 7]) {
     const wait = progress.whenReached(txnId);
@@ -15,7 +15,7 @@ test("whoever waits for what is durable already does not wait", async () => {
   expect(progress.waiterCount).toBe(0);
 });
 
-test("each waiter is let go at his transaction or the first above it, and not before", async () => {
+test("each wait resolves at its transaction or the first above it, and not before", async () => {
   const progress = new Progress(0);
   const done: number[] = [];
   const waits = [3, 1, 5, 3].map((txnId) =>
@@ -32,13 +32,13 @@ test("each waiter is let go at his transaction or the first above it, and not be
   expect(progress.waiterCount).toBe(0);
 });
 
-test("what is durable never goes back", () => {
+test("the durable position never goes back", () => {
   const progress = new Progress(5);
   progress.reach(3);
   expect(progress.txnId).toBe(5);
 });
 
-test("a cancelled wait is over at once, leaves nothing behind, and may be cancelled again", async () => {
+test("a cancelled wait ends at once, leaves nothing behind, and may be cancelled again", async () => {
   const progress = new Progress(0);
   const first = progress.whenReached(1);
   const second = progress.whenReached(1);
@@ -51,7 +51,7 @@ test("a cancelled wait is over at once, leaves nothing behind, and may be cancel
   expect(await second.promise).toBe(true);
 });
 
-test("when nothing more will come, those who wait are told so, and who comes later too", async () => {
+test("when no more transactions can come, all waits are rejected, later ones too", async () => {
   const progress = new Progress(1);
   const waiting = progress.whenReached(2);
   progress.end();
@@ -74,7 +74,7 @@ const acts: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ kind: fc.constant("reach" as const), txnId: txnIds }),
 );
 
-test("in any order of waits, cancels and steps, each wait ends by what came first", async () => {
+test("in any order of waits, cancels and steps, each wait ends by the first event", async () => {
   const run = async (history: readonly Act[]): Promise<void> => {
     const progress = new Progress(0);
     const waits: { txnId: number; promise: Promise<boolean>; cancel(): void }[] = [];
@@ -101,7 +101,7 @@ test("in any order of waits, cancels and steps, each wait ends by what came firs
   await fc.assert(fc.asyncProperty(fc.array(acts, { maxLength: 40 }), run));
 });
 
-test("ten thousand wait at once, and a step forward lets go only those it is for", async () => {
+test("of ten thousand waits a step resolves only those that it reaches", async () => {
   const progress = new Progress(0);
   const waits = Array.from({ length: 10_000 }, (_, i) => progress.whenReached(10_000 - i));
   progress.reach(1);

@@ -11,7 +11,7 @@ import {
 } from "../../src/store/records.ts";
 import { openStore } from "../support/open-store.ts";
 
-test("[K13] a document written once has at most 32 bytes of metadata, however large it is", async () => {
+test("[K13] a document written once has at most 32 bytes of metadata, whatever its size", async () => {
   const { store } = await openStore();
   const deep = { a: { b: { c: [1, 2, { d: "e" }] } }, list: Array.from({ length: 100 }, String) };
   await store.transact((transaction) =>
@@ -23,7 +23,7 @@ test("[K13] a document written once has at most 32 bytes of metadata, however la
   expect(encodeState(state, 1).meta).toHaveLength(17);
 });
 
-test("[K14] fields stand alone in their record unless a type has to be marked", () => {
+test("[K14] a record has only fields unless a type has to be marked", () => {
   const fields = { a: 1 };
   expect(documentRecord({ fields, types: undefined })).toBe(fields);
   const marked = { fields, types: { a: "counter" } } as const;
@@ -33,7 +33,7 @@ test("[K14] fields stand alone in their record unless a type has to be marked", 
   }
 });
 
-test("a metadata record gives back its version and bytes", () => {
+test("a metadata record decodes to its version and bytes", () => {
   const versions = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
   fc.assert(
     fc.property(versions, (version) => {
@@ -45,7 +45,7 @@ test("a metadata record gives back its version and bytes", () => {
   );
 });
 
-test("the approximate size of a value is near the size of its bytes", () => {
+test("the approximate size of a value is close to the size of its bytes", () => {
   const values: Value[] = [
     { name: "owner", list: [1, 2, 3], nested: { text: "x".repeat(500) } },
     Array.from({ length: 200 }, (_, i) => ({ id: `document ${i}`, n: i * 1000 })),

@@ -52,7 +52,7 @@ function sectionSizes(store: Store): number[] {
   );
 }
 
-test("[K51] a request that comes again gets the first answer and changes nothing", async () => {
+test("[K51] a repeated request gets the first answer and changes nothing", async () => {
   const { store } = await openStore();
   const answer = { ids: [1n << 60n, new Uint8Array([7])], note: null, zero: -0 };
   expect(await send(store, keyOf(1), answer)).toEqual(answer);
@@ -63,7 +63,7 @@ test("[K51] a request that comes again gets the first answer and changes nothing
   expect(recall(store, keyOf(2))).toBeUndefined();
 });
 
-test("[K51] requests of one name that come together are done once", async () => {
+test("[K51] concurrent requests of one name run once", async () => {
   const { store } = await openStore();
   const answers = await Promise.all(["a", "b", "c"].map((text) => send(store, keyOf(1), text)));
   expect(answers).toEqual(["a", "a", "a"]);
@@ -85,7 +85,7 @@ test("[K51] a known name with another digest is refused and changes nothing", as
   expect(dump(storage)).toEqual(before);
 });
 
-test("[K51] answers outlive the process, also one that ends without a word", async () => {
+test("[K51] answers survive the process, also if it crashes", async () => {
   const { store, disk, platform } = await openStore();
   await send(store, keyOf(1), "kept");
   disk.crash();
@@ -112,7 +112,7 @@ test("[K51] an answer that is too large or too deep refuses its request, which c
   expect(recall(store, keyOf(2))).toEqual(nested(64));
 });
 
-test("[K50] an answer and what it tells of are durable together or not at all", async () => {
+test("[K50] an answer and the changes that it describes are durable together or not at all", async () => {
   const { store, disk } = await openStore();
   disk.failNextWrite("store.full");
   await expect(send(store, keyOf(1), "lost")).rejects.toMatchObject({ code: "store.full" });
@@ -131,7 +131,7 @@ test("[K50] a request that changes nothing but is remembered takes a txnId", asy
   expect(recall(store, keyOf(1))).toEqual({ txnId: 1 });
 });
 
-test("an answer is made once: to remember another under its name is a mistake of ours", async () => {
+test("an answer is recorded once: recording another under its name is an internal error", async () => {
   const { store } = await openStore();
   await send(store, keyOf(1), "first");
   const second = store.transact((transaction) => rememberAnswer(transaction, keyOf(1), "second"));
@@ -171,7 +171,7 @@ test("[K52] an answer is kept for its retention, and counts until it is collecte
   expect(await send(store, keyOf(1), "new")).toBe("new");
 });
 
-test("[K52] how long answers are kept can be set", async () => {
+test("[K52] the retention of answers can be set", async () => {
   const retention = { ...DEFAULT_RETENTION, answerMs: 1000 };
   const { store, platform } = await openStore({ retention });
   await send(store, keyOf(1), "old");
@@ -181,7 +181,7 @@ test("[K52] how long answers are kept can be set", async () => {
   expect([1, 2].map((i) => recall(store, keyOf(i)))).toEqual([undefined, "young"]);
 });
 
-test("[K52] a store without other writes forgets as well", async () => {
+test("[K52] a store without other writes forgets answers as well", async () => {
   const { store, platform } = await openStore();
   await send(store, keyOf(1), "old");
   platform.nowMs += 2 * DAY_MS;
@@ -210,7 +210,7 @@ test("[K52] answers are forgotten in bounded transactions, the oldest first", as
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K52] a log that must be trimmed and answers to forget share no transaction", async () => {
+test("[K52] trimming the log and forgetting answers do not share a transaction", async () => {
   const retention = { ...DEFAULT_RETENTION, logCount: 2 };
   const { store, platform, storage } = await openStore({ retention });
   for (let i = 0; i < 5; i++) await send(store, keyOf(i), i);
@@ -221,7 +221,7 @@ test("[K52] a log that must be trimmed and answers to forget share no transactio
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K52] a wall clock that leapt makes no answer old", async () => {
+test("[K52] a wall clock that jumped does not make an answer old", async () => {
   const { store, platform } = await openStore();
   await send(store, keyOf(1), "kept");
   platform.nowMs += 170 * DAY_MS;
@@ -229,7 +229,7 @@ test("[K52] a wall clock that leapt makes no answer old", async () => {
   expect(recall(store, keyOf(1))).toBe("kept");
 });
 
-test("[K52] an answer that was made while the wall clock was behind is not old when it is right again", async () => {
+test("[K52] an answer made while the wall clock was behind is not old when the clock is right again", async () => {
   const { store, platform } = await openStore();
   await send(store, keyOf(1), "before");
   platform.nowMs -= 20 * DAY_MS;
@@ -240,7 +240,7 @@ test("[K52] an answer that was made while the wall clock was behind is not old w
   expect(recall(store, keyOf(2))).toBe("behind");
 });
 
-test("an answer that only one of both sections has is found", async () => {
+test("an answer that is in only one of both sections is found", async () => {
   const { store } = await openStore();
   await send(store, keyOf(1), "one");
   await send(store, keyOf(2), "two");

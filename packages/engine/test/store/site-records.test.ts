@@ -47,7 +47,7 @@ function sites(store: Store): number {
   return store.read(({ reader }) => [...reader.keys({ from: "u", to: "v" })].length);
 }
 
-test("[K63] a site belongs to who used it first: others write nothing under it", async () => {
+test("[K63] a site belongs to its first sender: others write nothing under it", async () => {
   const { store, storage } = await openStore();
   const next = chain();
   const first = next(insert("a"));
@@ -59,7 +59,7 @@ test("[K63] a site belongs to who used it first: others write nothing under it",
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K63] of another's site nothing is told but what became of the very same upload", async () => {
+test("[K63] another sender learns nothing of a site except the outcome of the same upload", async () => {
   const { store } = await openStore();
   const next = chain();
   const first = next(insert("a"));
@@ -95,7 +95,7 @@ test("[K63] a refused upload claims its site; an upload without a sender claims 
   expect(await answer(store, other(increment("c")), "ann")).toBe("forked");
 });
 
-test("[K63] [K64] [K20] owners and times are in the log: replay gives the same keys and values", async () => {
+test("[K63] [K64] [K20] owners and times are in the log: a replay gives the same keys and values", async () => {
   const { store, storage, platform: host } = await openStore();
   const next = chain();
   await store.upload(next(insert("a")), REFUSING, "ann");
@@ -137,7 +137,7 @@ test("[K64] a site without an applied upload is forgotten after a day, and its n
   expect(await answer(store, chain()(insert("e")), "bob")).toBe("applied");
 });
 
-test("[K64] sites are forgotten in bounded pieces", async () => {
+test("[K64] sites are forgotten in bounded transactions", async () => {
   const { store, platform: host } = await openStore();
   const count = MAINTENANCE_BATCH / 2;
   const uploads = Array.from({ length: count }, (_, i) =>
@@ -168,7 +168,7 @@ test("[K64] sites are forgotten in bounded pieces", async () => {
   expect(sizes.reduce((a, b) => a + b, 0)).toBe(count + 1);
 });
 
-test("[K30] verify finds a site that is not among those without an applied upload, and the reverse", async () => {
+test("[K30] verify finds a wrong index of sites without an applied upload, in both directions", async () => {
   const { store, storage } = await openStore();
   await store.upload(chain()(insert("a")), REFUSING, "ann");
   await store.upload(chain("00000000000000bb")(insert("b")), undefined, "ann");

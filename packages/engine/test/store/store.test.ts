@@ -21,7 +21,7 @@ test("[K21] a request sees its own writes, and others see them after it is durab
   expect(fieldsOf(store, "cars", "a")).toEqual({ color: "blue" });
 });
 
-test("[K21] a request that fails half way leaves nothing behind", async () => {
+test("[K21] a request that fails midway leaves nothing behind", async () => {
   const { store, storage } = await openStore();
   const before = dump(storage);
   const failed = store.transact((transaction) => {
@@ -43,7 +43,7 @@ test("[K24] a request that changes nothing takes no txnId and reports the last o
   expect(next.txnId).toBe(2);
 });
 
-test("[K24] txnIds and the clock go on after a restart, also with a wall clock that went back", async () => {
+test("[K24] txnIds and the clock continue after a restart, also with a wall clock that went back", async () => {
   const { store, disk, platform } = await openStore();
   await store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
   const time = store.read((snapshot) => snapshot.head.time);
@@ -63,7 +63,7 @@ test("[K24] txnIds and the clock go on after a restart, also with a wall clock t
   expect(fieldsOf(again.store, "cars", "a")).toEqual({ n: 2 });
 });
 
-test("[K5] a snapshot keeps its state and txnId while writes go on", async () => {
+test("[K5] a snapshot keeps its state and txnId while writes continue", async () => {
   const { store } = await openStore();
   await store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
   const snapshot = store.snapshot();
@@ -75,7 +75,7 @@ test("[K5] a snapshot keeps its state and txnId while writes go on", async () =>
   expect(store.read((later) => later.count("cars"))).toBe(2);
 });
 
-test("[D27] a statement takes one tick for all that it writes, the next a later one", async () => {
+test("[D27] a statement takes one tick for all its writes, the next one a later tick", async () => {
   const { store } = await openStore();
   const { result } = await store.transact((transaction) => {
     transaction.apply([insert("a", { n: 1 }), insert("b", { n: 1 })]);
@@ -88,7 +88,7 @@ test("[D27] a statement takes one tick for all that it writes, the next a later 
   expect(fieldsOf(store, "cars", "a")).toEqual({ n: 2 });
 });
 
-test("[D26] a wall clock that leapt is refused until it is confirmed", async () => {
+test("[D26] a wall clock that jumped is refused until it is confirmed", async () => {
   const opened = await openStore();
   await opened.store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
   opened.platform.nowMs += 366 * 86_400_000;
@@ -101,7 +101,7 @@ test("[D26] a wall clock that leapt is refused until it is confirmed", async () 
   expect(accepted.store.read((snapshot) => snapshot.count("cars"))).toBe(2);
 });
 
-test("[D26] a store that rested for months before it was opened is written to, and says so", async () => {
+test("[D26] a store that rested for months before it was opened accepts writes, and reports the rest", async () => {
   const DAY_MS = 86_400_000;
   const opened = await openStore();
   await opened.store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
@@ -132,7 +132,7 @@ test("[D26] a store that rested for months before it was opened is written to, a
   ).rejects.toMatchObject({ code: "clock.ahead" });
 });
 
-test("[K78] in the first day after a long rest nothing is forgotten by the new time", async () => {
+test("[K78] in the first day after a long rest nothing expires by the new time", async () => {
   const DAY_MS = 86_400_000;
   const opened = await openStore();
   await opened.store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
@@ -152,7 +152,7 @@ test("[K78] in the first day after a long rest nothing is forgotten by the new t
   expect(await store.maintain()).toBe(0);
 });
 
-test("[K28] counts and the index of changes follow inserts, updates and deletes", async () => {
+test("[K28] counts and the change index follow inserts, updates and deletes", async () => {
   const { store, storage } = await openStore();
   await store.transact((transaction) =>
     transaction.apply([
@@ -178,7 +178,7 @@ test("[K28] counts and the index of changes follow inserts, updates and deletes"
   expect(problems(storage)).toEqual([]);
 });
 
-test("[V8] ids of every type are kept apart and found in any key order", async () => {
+test("[V8] ids of every type are distinct and found in any key order", async () => {
   const { store } = await openStore();
   const ids: Value[] = [1, "1", true, new Uint8Array([1]), [1, null], { a: 1, b: "x" }, 2n ** 60n];
   await store.transact((transaction) =>
@@ -194,7 +194,7 @@ test("[V8] ids of every type are kept apart and found in any key order", async (
   ).rejects.toMatchObject({ code: "id.invalid" });
 });
 
-test("the catalog keeps named records, by logged operations like everything else", async () => {
+test("the catalog keeps named records, changed by logged operations", async () => {
   const { store } = await openStore();
   const put = (value: Value): Operation => ({
     kind: "catalog",
@@ -210,7 +210,7 @@ test("the catalog keeps named records, by logged operations like everything else
   expect(store.read((snapshot) => snapshot.catalog("index", "i"))).toBeUndefined();
 });
 
-test("listeners hear each durable txnId until they stop", async () => {
+test("listeners receive each durable txnId until they stop", async () => {
   const { store } = await openStore();
   const heard: number[] = [];
   const stop = store.onCommit((txnId) => heard.push(txnId));
@@ -222,7 +222,7 @@ test("listeners hear each durable txnId until they stop", async () => {
   expect(heard).toEqual([1, 2]);
 });
 
-test("a closed store refuses writes and has finished those that it accepted", async () => {
+test("a closed store refuses writes and has finished the accepted ones", async () => {
   const { store, disk } = await openStore();
   disk.holdSyncs();
   const accepted = store.transact((transaction) => transaction.apply([insert("a", {})]));
@@ -234,7 +234,7 @@ test("a closed store refuses writes and has finished those that it accepted", as
   expect((await accepted).txnId).toBe(1);
 });
 
-test("[K23] the store's txnId is what is durable, at once for whoever was answered", async () => {
+test("[K23] the store's txnId is the durable one, at once for an answered caller", async () => {
   const { store, disk, platform } = await openStore();
   expect(store.txnId).toBe(0);
   disk.holdSyncs();
@@ -249,7 +249,7 @@ test("[K23] the store's txnId is what is durable, at once for whoever was answer
   expect(again.store.txnId).toBe(1);
 });
 
-test("[K23] whoever reads a snapshot before the writer was answered finds the store as far", async () => {
+test("[K23] a snapshot read before the writer is answered already shows the write", async () => {
   const { store, disk } = await openStore();
   disk.holdSyncs();
   const wait = store.whenReached(1);
@@ -263,7 +263,7 @@ test("[K23] whoever reads a snapshot before the writer was answered finds the st
   await write;
 });
 
-test("[K24] a commit that failed moves the store's txnId nowhere", async () => {
+test("[K24] a failed commit does not move the store's txnId", async () => {
   const { store, disk } = await openStore();
   const wait = store.whenReached(1n);
   disk.failNextWrite("store.full");
@@ -275,7 +275,7 @@ test("[K24] a commit that failed moves the store's txnId nowhere", async () => {
   expect(await wait.promise).toBe(true);
 });
 
-test("a wait ends when the store is that far, when it is cancelled, and when the store closes", async () => {
+test("a wait ends when the store reaches its txnId, when it is cancelled, and when the store closes", async () => {
   const { store } = await openStore();
   const [first, second, third] = [1, 2, 2n ** 63n].map((txnId) => store.whenReached(txnId));
   expect(store.stats()).toEqual({ queueLength: 0, waiterCount: 3 });
@@ -288,7 +288,7 @@ test("a wait ends when the store is that far, when it is cancelled, and when the
   expect(store.stats()).toEqual({ queueLength: 0, waiterCount: 0 });
 });
 
-test("a store that closes finishes what it accepted before it ends a wait for it", async () => {
+test("a closing store finishes accepted writes before it ends a wait for them", async () => {
   const { store } = await openStore();
   const wait = store.whenReached(1);
   const write = store.transact((transaction) => transaction.apply([insert("a", {})]));

@@ -20,7 +20,7 @@ function insert(fields: unknown, id: unknown = "a", collection: unknown = "c"): 
   return { kind: "insert", collection, id, fields };
 }
 
-test("[V7] what is not a value is refused with its place, and nothing is written", async () => {
+test("[V7] data that is not a value is refused with its place, and nothing is written", async () => {
   const { store, storage } = await openStore();
   const before = dump(storage);
   for (const [fields, place] of [
@@ -38,7 +38,7 @@ test("[V7] what is not a value is refused with its place, and nothing is written
   expect(dump(storage)).toEqual(before);
 });
 
-test("[V2] integers are stored in their one form", async () => {
+test("[V2] integers are stored in their canonical form", async () => {
   const { store } = await openStore();
   await store.transact((transaction) =>
     transaction.apply([insert({ small: 5n, large: 2n ** 62n, deep: [7n] }) as Operation]),
@@ -46,7 +46,7 @@ test("[V2] integers are stored in their one form", async () => {
   expect(fieldsOf(store, "c", "a")).toEqual({ small: 5, large: 2n ** 62n, deep: [7] });
 });
 
-test("names and fields of a wrong kind are refused with what was expected", async () => {
+test("names and fields of a wrong type are refused with the expected one", async () => {
   await expect(apply(insert({}, "a", ""))).rejects.toThrow("expected the name of a collection");
   await expect(apply(insert({}, "a", "x".repeat(257)))).rejects.toThrow("at most 256 characters");
   await expect(apply(insert([1]))).rejects.toThrow("expected an object at fields");
@@ -72,7 +72,7 @@ test("[D25] a merge of a state from too far ahead is refused", async () => {
   await expect(apply(merge)).rejects.toMatchObject({ code: "clock.ahead" });
 });
 
-test("[K21] a read for a write sees what the same request wrote, by the guard of before", async () => {
+test("[K21] a read before a write sees the own writes of the request, and keeps its first guard", async () => {
   const { store } = await openStore();
   const { result } = await store.transact((transaction) => {
     const before = transaction.get("c", "a");
@@ -89,7 +89,7 @@ test("an empty list of operations takes no tick and no txnId", async () => {
   expect(store.read((snapshot) => snapshot.head.time)).toBe(0);
 });
 
-test("[K21] an operation that cannot be applied is refused before anything of its statement is", async () => {
+test("[K21] an operation that cannot be applied is refused before any of its statement is", async () => {
   const { store, storage } = await openStore();
   const bad: Operation = {
     kind: "insert",
@@ -137,7 +137,7 @@ test("[K29] housekeeping and documents do not share a transaction", async () => 
   await expect(mixed).rejects.toMatchObject({ code: "operation.invalid" });
 });
 
-test("[K21] a walk shows the state when it began, whatever is written meanwhile", async () => {
+test("[K21] a walk shows the state when it started, whatever is written meanwhile", async () => {
   const { store } = await openStore();
   const ids = [1, 2, 3, 4];
   await store.transact((transaction) =>

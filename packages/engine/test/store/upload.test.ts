@@ -57,7 +57,7 @@ test("[K27] an upload applies once, and a repeat gets the recorded outcome", asy
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K27] a repeat that arrives while the first is being flushed is still one", async () => {
+test("[K27] a repeat that arrives while the first is being flushed applies once", async () => {
   const { store } = await openStore();
   const next = chain();
   await store.upload(next(insert("a", {})));
@@ -67,7 +67,7 @@ test("[K27] a repeat that arrives while the first is being flushed is still one"
   expect(fieldsOf(store, "c", "a")).toEqual({ k: 1 });
 });
 
-test("[K27] a repeat with the digest of before and other steps is a fork, and nothing is told of them", async () => {
+test("[K27] a repeat with the same digest and other steps is a fork, and reveals nothing of them", async () => {
   const { store } = await openStore();
   const next = chain();
   const first = next(insert("a", {}));
@@ -90,7 +90,7 @@ test("[K27] a repeat with the digest of before and other steps is a fork, and no
   expect(again.kind === "taken" && again.documents).toEqual([{ collection: "c", id: "a" }]);
 });
 
-test("[K27] two stores that write as one site are found out", async () => {
+test("[K27] two stores that write as one site are detected", async () => {
   const { store } = await openStore();
   const original = chain();
   const clone = chain();
@@ -109,7 +109,7 @@ test("[K27] an upload that claims this store's own site is a fork", async () => 
   expect(await outcome(store, next(insert("a", {})))).toBe("forked");
 });
 
-test("[K27] a site that counts on uploads which are not here is told what is known", async () => {
+test("[K27] a gap in the uploads of a site is answered with the known number", async () => {
   const { store } = await openStore();
   const next = chain();
   await store.upload(next(insert("a", {})));
@@ -117,7 +117,7 @@ test("[K27] a site that counts on uploads which are not here is told what is kno
   expect(await store.upload(next(increment("a", 1)))).toEqual({ kind: "unknown_site", known: 1 });
 });
 
-test("[K27] a refused upload changes nothing, is remembered, and does not hold up the rest", async () => {
+test("[K27] a refused upload changes nothing, is remembered, and does not delay later ones", async () => {
   const { store, storage } = await openStore();
   const next = chain();
   const bad = next(insert("a", { n: 1 }), increment("nowhere", 1));
@@ -137,7 +137,7 @@ test("[K27] an upload of a wrong shape is refused with the place", async () => {
   expect(answer.kind === "taken" && answer.record.reason).toContain("edits[0]");
 });
 
-test("[D25] an upload from a clock too far ahead is not taken, and may come again", async () => {
+test("[D25] an upload from a clock too far ahead is not applied, and may be sent again", async () => {
   const { store }: OpenStore = await openStore();
   const steps: UploadStep[] = [
     { time: timeOfMs(START_MS + 86_400_000), operations: [insert("a", {})] },
@@ -176,7 +176,7 @@ test("[K27] stamps of a site that do not increase are refused", async () => {
   expect(fieldsOf(store, "c", "a")).toEqual({ k: 10 });
 });
 
-test("[K27] what is no upload at all is refused and not remembered", async () => {
+test("[K27] malformed data is refused as an upload and not remembered", async () => {
   const { store } = await openStore();
   const good = chain()(insert("a", {}));
   for (const odd of [
@@ -193,7 +193,7 @@ test("[K27] what is no upload at all is refused and not remembered", async () =>
   expect(await outcome(store, good)).toBe("applied at 1");
 });
 
-test("[S27] a refused upload does not hold up the next, also when both come at once", async () => {
+test("[S27] a refused upload does not delay the next, even if both arrive at once", async () => {
   const { store, storage } = await openStore();
   const next = chain();
   const uploads = [
@@ -216,7 +216,7 @@ test("[S27] a refused upload does not hold up the next, also when both come at o
   expect(problems(storage)).toEqual([]);
 });
 
-test("[S28] the answer names each document that was written once, also when it is repeated", async () => {
+test("[S28] the answer names each written document once, also for a repeated upload", async () => {
   const { store } = await openStore();
   const next = chain();
   const first = next(insert("a", { n: 1 }), insert("b", {}));
@@ -242,7 +242,7 @@ test("[S4] the number of the last upload is known for each site", async () => {
   expect(store.known("00000000000000bb")).toBe(0);
 });
 
-test("[S26] a judge sees each step before and after, and what it refuses never was", async () => {
+test("[S26] a permission checker sees each step before and after; a refused upload leaves no trace", async () => {
   const { store, storage } = await openStore();
   const seen: unknown[] = [];
   const checker: CheckUpload = () =>
@@ -273,7 +273,7 @@ test("[S26] a judge sees each step before and after, and what it refuses never w
   expect(problems(storage)).toEqual([]);
 });
 
-test("[S24] another site's INITIAL lies below what it did not see, whichever came first", async () => {
+test("[S24] another site's INITIAL is below the writes that it did not see, whichever came first", async () => {
   const seed = (id: string): UploadOperation => ({
     kind: "initial",
     collection: "c",
@@ -294,7 +294,7 @@ test("[S24] another site's INITIAL lies below what it did not see, whichever cam
   expect(fieldsOf(store, "c", "a")).toBeUndefined();
 });
 
-test("[K27] the digest of a large upload, and what it names, are made a few operations at a time", async () => {
+test("[K27] the digest of a large upload, and its document list, are computed a few operations at a time", async () => {
   let read = 0;
   let most = 0;
   let nowMs = 0;
@@ -331,7 +331,7 @@ test("[K27] the digest of a large upload, and what it names, are made a few oper
   await store.close();
 });
 
-test("[S26] an upload that writes nothing is refused: nobody would judge it", async () => {
+test("[S26] an upload that writes nothing is refused: no permission would be checked", async () => {
   const { store } = await openStore();
   const uploads = new SiteUploads(platform, SITE, NOW - 1000);
   const empty = [

@@ -45,7 +45,7 @@ async function sample(): Promise<OpenStore> {
   return opened;
 }
 
-test("[K30] a sound store has no problems and every key is counted", async () => {
+test("[K30] an intact store has no problems and every key is counted", async () => {
   const { storage } = await sample();
   expect(problems(storage)).toEqual([]);
 });
@@ -95,7 +95,7 @@ test("[K30] a document that does not show what its last update set is found", as
   expect(problems(storage)).toEqual([`t:0000000000000002 ${message}`]);
 });
 
-test("[K30] a key that nobody writes is found", async () => {
+test("[K30] an unknown key is found", async () => {
   const { storage } = await sample();
   await storage.commit(new Map([["zz", 1]]));
   expect(problems(storage)).toEqual(["z:7a expected a key of the storage format"]);
@@ -115,7 +115,7 @@ async function problemsAfter(...changes: [Key, Value | undefined][]): Promise<st
   return problems(storage).map((problem) => problem.replace(/^(.):\S*/, "$1"));
 }
 
-test("[K30] [K41] an entry that no document has, or none for a document, is found", async () => {
+test("[K30] [K41] an index entry without its document, or a document without its entry, is found", async () => {
   const own = entryOf("a", { n: 1, m: { x: 1 } });
   const none = "x expected a document with this place in the index by_n";
   expect((await sample()).storage.snapshot().get(own)).toBe(true);
@@ -131,7 +131,7 @@ test("[K30] [K41] an entry that no document has, or none for a document, is foun
   expect(await problemsAfter(["x\0", true])).toHaveLength(1);
 });
 
-test("[K30] [K40] a list of indexes that is not well-formed is found", async () => {
+test("[K30] [K40] a malformed list of indexes is found", async () => {
   const list = "i expected a list of indexes";
   const malformed: Value[] = [
     null,
@@ -154,7 +154,7 @@ test("[K30] [K40] a list of indexes that is not well-formed is found", async () 
   expect(await problemsAfter([`${LIST}z`, [BY_N]])).toEqual([list]);
 });
 
-test("[K30] [K40] indexes have numbers of their own that were given, and stand by name", async () => {
+test("[K30] [K40] a list of indexes with repeated or unissued numbers, or not sorted by name, is found", async () => {
   const again = await problemsAfter([LIST, [BY_N, { ...BY_N, name: "c" }]]);
   expect(again).toContain("i expected a number of its own for the index c");
   const more = await problemsAfter([LIST, [BY_N, { ...BY_N, name: "c", number: 2 }]]);
@@ -193,7 +193,7 @@ test("[K30] [K46] a token without its reference and a reference without its toke
   expect(await problemsAfter([USED, 1])).toEqual(["r expected a reference without content"]);
 });
 
-test("[K30] [K47] an orphan that is none, and none for an orphan, is found", async () => {
+test("[K30] [K47] a wrong orphan, and a missing one, is found", async () => {
   const time = await orphanTime();
   const none = "o expected an attachment without a reference since then";
   expect(await problemsAfter([orphanKey(time, "orphan"), undefined])).toEqual([
@@ -211,7 +211,7 @@ test("[K30] [K47] an orphan that is none, and none for an orphan, is found", asy
   ).toEqual(["b expected no time in the record of an attachment that is referred to"]);
 });
 
-test("[K30] [K45] a record of an attachment that is not well-formed, and a wrong count, is found", async () => {
+test("[K30] [K45] a malformed attachment record, and a wrong count, is found", async () => {
   const record = { len: 3, by: ["ann"] };
   const malformed: Value[] = [
     null,

@@ -33,13 +33,13 @@ async function filled(): ReturnType<typeof openStore> {
   return opened;
 }
 
-test("[K2] [V3] a scan gives all documents in the order of their ids", async () => {
+test("[K2] [V3] a scan returns all documents in the order of their ids", async () => {
   const { store } = await filled();
   const ids = store.read((snapshot) => [...snapshot.scan("c")].map(({ id }) => id));
   expect(ids).toEqual([...IDS].sort(compareValues));
 });
 
-test("[V8] every id comes back as it was given", async () => {
+test("[V8] every id is returned as it was given", async () => {
   const { store } = await filled();
   store.read((snapshot) => {
     for (const [i, id] of IDS.entries())
@@ -47,7 +47,7 @@ test("[V8] every id comes back as it was given", async () => {
   });
 });
 
-test("types are told where the shape of a value does not tell them", async () => {
+test("types are returned where the shape of a value does not determine them", async () => {
   const { store } = await openStore();
   const fields = { plain: { a: 1 }, whole: { a: 1 }, k: 3 };
   const types = { whole: "register", k: "counter" } as const;
@@ -68,7 +68,7 @@ test("a collection that was never written to is empty and has no number", async 
   });
 });
 
-test("[K3] collections whose names contain each other, or zero bytes, stay apart", async () => {
+test("[K3] collections whose names are prefixes of each other, or contain zero bytes, are distinct", async () => {
   const { store } = await openStore();
   const names = ["a", "ab", "a\u0000", "a\u0000b", "é"];
   await store.transact((transaction) =>
@@ -84,7 +84,7 @@ test("[K3] collections whose names contain each other, or zero bytes, stay apart
   });
 });
 
-test("[K2] a scan goes either way, goes on behind an id, and stays within bounds of the id", async () => {
+test("[K2] a scan goes in either direction, continues after an id, and stays within bounds of the id", async () => {
   const { store } = await filled();
   const sorted = [...IDS].sort(compareValues);
   const values: (Value | undefined)[] = [...IDS, 9.5, null, undefined, "a\0", "z".repeat(3000)];
@@ -121,7 +121,7 @@ test("[K2] a scan goes either way, goes on behind an id, and stays within bounds
   });
 });
 
-test("[K2] whoever needs some fields of documents gets their ids, these fields and their marks", async () => {
+test("[K2] a read of some fields returns ids, these fields and their type marks", async () => {
   const { store } = await openStore();
   await store.transact((transaction) =>
     transaction.apply([
@@ -144,7 +144,7 @@ test("[K2] whoever needs some fields of documents gets their ids, these fields a
   });
 });
 
-test("[K3] the names in a section of the catalog are its own, in order, as many as are asked for", async () => {
+test("[K3] a section of the catalog lists its own names, in order, as many as requested", async () => {
   const { store } = await openStore();
   const names = ["", "a", "a\u0000", "b", "é", "\u{10ffff}"];
   const put = (section: string, name: string): Operation => ({

@@ -7,7 +7,7 @@ function keyOf(i: number): string {
   return `d\x01key ${i}`;
 }
 
-test("a large set is parted, so that a few of its keys are copied when it grows", () => {
+test("a large set is split into parts, so that only some keys are copied when it grows", () => {
   const count = 300_000;
   const set = new WriteSet();
   for (let i = 0; i < count; i++) set.put(keyOf(i), i);
@@ -15,7 +15,7 @@ test("a large set is parted, so that a few of its keys are copied when it grows"
   expect(set.partSize).toBeLessThan(PARTED_AT / 2);
 });
 
-test("a set has what was written last, before and after it is parted", () => {
+test("a set returns the last write, before and after it is split", () => {
   const set = new WriteSet();
   const model = new Map<string, number | undefined>();
   for (let i = 0; i < 3 * PARTED_AT; i++) {
@@ -36,7 +36,7 @@ test("a set has what was written last, before and after it is parted", () => {
   expect(set.has("none")).toBe(false);
 });
 
-test("the order of the keys of an overlay is theirs, also when it is parted", () => {
+test("the keys of an overlay are in order, also when it is split", () => {
   const snapshot = new MemoryKeyValue().snapshot();
   const overlay = new Overlay(snapshot);
   for (let i = 0; i < PARTED_AT + 10; i++) overlay.put(keyOf(i), i);

@@ -21,7 +21,7 @@ function countOf({ peerStore }: ExplainedPeer): number {
   return peerStore.store.read((snapshot) => [...snapshot.scanIds("tasks")].length);
 }
 
-test("[S9] a subscription that no server could read is refused at once, and the peer goes on", async () => {
+test("[S9] a subscription that no server could read is refused at once, and the peer continues", async () => {
   const peer = await openExplained();
   peer.sync.start();
   await turns();
@@ -40,7 +40,7 @@ test("[S9] a subscription that no server could read is refused at once, and the 
   await peer.close();
 });
 
-test("a subscription to one of thousands of values takes a transaction of many documents", async () => {
+test("a subscription to one of thousands of values receives a transaction of many documents", async () => {
   const peer = await openExplained();
   peer.sync.start();
   const stores = Array.from({ length: 2000 }, (_, i) => `store-${i}`);
@@ -52,7 +52,7 @@ test("a subscription to one of thousands of values takes a transaction of many d
   await peer.close();
 });
 
-test("a link follows what is dear to find out, however much is written at once", async () => {
+test("a link follows a filter that is expensive to evaluate, however much is written at once", async () => {
   const a = await linkedStore("a", { streams: { workAtOnce: 1000, workPerSecond: 1 } });
   const b = await linkedStore("b");
   const list = Array.from({ length: 200 }, (_, i) => `'store-${i}'`).join(", ");

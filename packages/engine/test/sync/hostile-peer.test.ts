@@ -46,7 +46,7 @@ function looksAt(): () => number {
   };
 }
 
-test("a session whose conditions take too long loses them, and the others hear of every change", async () => {
+test("a session whose conditions take too long loses them, and the others receive every change", async () => {
   const limits = { workAtOnce: 95_000, workPerSecond: 0 };
   const { put, follow, receiver: open, streams } = await openStreams({ limits });
   const other = await follow(ALL);
@@ -66,7 +66,7 @@ test("a session whose conditions take too long loses them, and the others hear o
   );
 });
 
-test("the budget of a session comes back with the time", () => {
+test("the evaluation budget of a session refills over time", () => {
   let nowMs = 0;
   const limiter = new RateLimiter(() => nowMs, { workAtOnce: 100, workPerSecond: 10 });
   expect([limiter.spend(60), limiter.spend(40), limiter.spend(1)]).toEqual([true, true, false]);
@@ -76,7 +76,7 @@ test("the budget of a session comes back with the time", () => {
   expect([limiter.spend(100), limiter.spend(1)]).toEqual([true, false]);
 });
 
-test("ids that are wanted and too large together end the stream that wants them", async () => {
+test("wanted ids that exceed the byte limit end their stream", async () => {
   const { follow, streams } = await openStreams({ limits: { wantedBytes: 1000 } });
   const { receiver } = await follow(ALL);
   const { filterKey } = streams.prepare(ALL, {}, undefined);
@@ -89,7 +89,7 @@ test("ids that are wanted and too large together end the stream that wants them"
   expect(receiver.failures.map(({ code }) => code)).toEqual(["sync.malformed"]);
 });
 
-test("a wish that cannot be judged ends its stream, and nobody else's", async () => {
+test("a `want` that cannot be evaluated ends its stream, and no other", async () => {
   const { put, follow, streams } = await openStreams();
   await put("cars", { _id: "a" });
   const one = await follow(ALL);
@@ -106,7 +106,7 @@ test("a wish that cannot be judged ends its stream, and nobody else's", async ()
   expect(streams.stats().live).toBe(1);
 });
 
-test("[S14] names of fields count as well when a piece is cut", async () => {
+test("[S14] field names count towards the size of a piece", async () => {
   const { put, follow } = await openStreams({ limits: { frameBytes: 5000 } });
   for (let i = 0; i < 4; i++) await put("cars", { _id: `c${i}`, ["n".repeat(3000)]: 1 });
   const { receiver, subscription } = await follow(ALL);
@@ -116,7 +116,7 @@ test("[S14] names of fields count as well when a piece is cut", async () => {
   expect(counts).toEqual([2, 2, 0]);
 });
 
-test("[S28] outcomes that are large together come in several rounds", async () => {
+test("[S28] outcomes that are large together are sent in several rounds", async () => {
   const { put, receiver: open } = await openStreams({ limits: { roundBytes: 5000 } });
   const receiver = open();
   const documents: { readonly collection: string; readonly id: string }[] = [];
@@ -133,7 +133,7 @@ test("[S28] outcomes that are large together come in several rounds", async () =
   expect(receiver.ofKind("committed").map(({ outcomes }) => outcomes.length)).toEqual([2, 2, 2]);
 });
 
-test("[S68] more than a few subscriptions of a session to the same documents are not taken", async () => {
+test("[S68] the number of subscriptions of a session to the same documents is limited", async () => {
   const { store, platform } = await openStore();
   const admit = () => ({ authority: undefined, credential: "full" });
   const server = new SyncServer({ store, platform, appId: "app", admit });
@@ -152,7 +152,7 @@ test("[S68] more than a few subscriptions of a session to the same documents are
   expect((await client.next("subscribed")).t).toBe("subscribed");
 });
 
-test("[S32] outcomes that a peer does not read count as uploads without one", async () => {
+test("[S32] outcomes that a peer has not read count as uploads without an outcome", async () => {
   const { store, platform } = await openStore();
   const admit = () => ({ authority: undefined, credential: "full" });
   const limits = { uploads: 3 };
@@ -176,7 +176,7 @@ test("[S32] outcomes that a peer does not read count as uploads without one", as
   });
 });
 
-test("who has much on its way to the store is not read from until it is there", async () => {
+test("the server stops reading from a session with too many unapplied uploads", async () => {
   const { store, platform } = await openStore();
   const admit = () => ({ authority: undefined, credential: "full" });
   const server = new SyncServer({
@@ -207,7 +207,7 @@ test("who has much on its way to the store is not read from until it is there", 
   expect(holds).toEqual([true, false]);
 });
 
-test("when all have too much on its way, whoever comes next waits for any of it", () => {
+test("when the unapplied uploads of all sessions are too large, the next session waits for any of them", () => {
   const room = new UploadBudget({ uploadBytes: 100, allUploadBytes: 150 });
   const events: string[] = [];
   const uploader = (name: string) => ({

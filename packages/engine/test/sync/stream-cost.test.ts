@@ -39,7 +39,7 @@ async function followAs({ receiver }: OpenStreams, owner: number): Promise<Subsc
   return subscription;
 }
 
-test("[S10] with thousands of groups of different equality filters a commit evaluates a few of them", async () => {
+test("[S10] with thousands of groups of different equality filters a commit evaluates few of them", async () => {
   const opened = await openStreams();
   const subscriptions: Subscription[] = [];
   const count = sized(2_000, 10_000);
@@ -73,7 +73,7 @@ test("[S10] frames are encoded once for 1,000 members of a group", async () => {
   expect(subscriptions.every(({ held }) => held.size === 1)).toBe(true);
 }, 60_000);
 
-test("[S14] a fill by an id, or by an index that finds few, does not read the collection", async () => {
+test("[S14] a fill by an id, or by a selective index, does not read the collection", async () => {
   const opened = await openStreams();
   await opened.execute("CREATE INDEX by_owner ON cars (owner)");
   for (let i = 0; i < 200; i++) await opened.put("cars", { _id: `c${i}`, owner: i % 50 });
@@ -92,7 +92,7 @@ test("[S14] a fill by an id, or by an index that finds few, does not read the co
   expect([scans, counts]).toEqual([0, [1, 2, 4]]);
 });
 
-test("[S12] streams that come back with different cursors are told from one reading of the log", async () => {
+test("[S12] streams that resume with different cursors share one reading of the log", async () => {
   const opened = await openStreams();
   const followed: Followed[] = [];
   for (let i = 0; i < 10; i++) {
@@ -112,7 +112,7 @@ test("[S12] streams that come back with different cursors are told from one read
   expect(reads).toBeLessThanOrEqual(12);
 });
 
-test("nothing is read for commits that nobody follows", async () => {
+test("commits without subscribers read nothing", async () => {
   const opened = await openStreams();
   const { receiver, subscription } = await opened.follow("SELECT * FROM cars");
   receiver.unsubscribe(subscription);

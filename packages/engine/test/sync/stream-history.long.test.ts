@@ -7,12 +7,12 @@ import { runHistories } from "../support/stream-history.ts";
 
 const SEEDS = 700;
 
-test("[S11] to [S23] whoever follows holds exactly what matches and may be read, in many histories", async () => {
+test("[S11] to [S23] a subscriber holds exactly the matching readable documents, in many histories", async () => {
   const { whole } = await runHistories(1000, SEEDS);
   expect(whole).toBeGreaterThan(50 * SEEDS);
 }, 1_800_000);
 
-test("[S57] whoever has its fill cut ends with exactly what matches, in many histories", async () => {
+test("[S57] a subscriber whose fill is cut ends with exactly the matching documents, in many histories", async () => {
   const { goneOn } = await runHistories(1000, SEEDS, { isForgetful: true });
   expect(goneOn).toBeGreaterThan(SEEDS);
 }, 1_800_000);

@@ -8,7 +8,7 @@ import { runHistories } from "../support/stream-history.ts";
 
 const SEEDS = sized(4, 25);
 
-test("[S11] to [S23] whoever follows holds exactly what matches and may be read, at each transaction that it is told, and hears of nothing else", async () => {
+test("[S11] to [S23] a subscriber always holds exactly the matching readable documents, and learns no others", async () => {
   const { entries, modes, falls, whole } = await runHistories(1, SEEDS);
   // Few seeds need not meet everything.
   if (!isFullSize) return;
@@ -19,12 +19,12 @@ test("[S11] to [S23] whoever follows holds exactly what matches and may be read,
   expect(whole).toBeGreaterThan(50 * SEEDS);
 }, 120_000);
 
-test("[S13] [S18] what a former comparison wanted and came to match since is left to the catch-up", async () => {
+test("[S13] [S18] a document that an earlier comparison wanted and that matches since is left to the catch-up", async () => {
   const { whole } = await runHistories(1593, 1);
   expect(whole).toBeGreaterThan(0);
 });
 
-test("[S57] whoever has its fill cut again and again ends with exactly what matches, and hears of nothing else", async () => {
+test("[S57] a subscriber whose fill is cut repeatedly ends with the matching documents, and learns no others", async () => {
   const { goneOn, entries } = await runHistories(1, SEEDS, { isForgetful: true });
   if (!isFullSize) return;
   expect(goneOn).toBeGreaterThan(2 * SEEDS);

@@ -48,7 +48,7 @@ function cars(count: number, size: number): Value[] {
   return Array.from({ length: count }, (_, i) => ({ _id: `car ${i}`, text: "x".repeat(size) }));
 }
 
-test("[S10] a round sends a few hundred kilobytes between two pauses, to however many it goes", async () => {
+test("[S10] a round sends a few hundred kilobytes between two pauses, to any number of sessions", async () => {
   const counter = new Counter();
   const opened = await openStreams({ platform: counter.platform });
   for (let i = 0; i < 32; i++) await opened.follow(ALL);
@@ -71,7 +71,7 @@ test("[S10] a round sends a few hundred kilobytes between two pauses, to however
 }, 60_000);
 
 test.runIf(isFullSize)(
-  "[S28] documents of an outcome are looked for a few at a time, also where nothing is said",
+  "[S28] documents of an outcome are read a few at a time, also if nothing is sent",
   async () => {
     const counter = new Counter();
     const opened = await openStreams({ platform: counter.platform });
@@ -109,7 +109,7 @@ test.runIf(isFullSize)(
   60_000,
 );
 
-test("what a large transaction wrote is learned a few operations at a time, in one walk", () => {
+test("the documents of a large transaction are listed a few operations at a time, in one walk", () => {
   const count = 50_000;
   let read = 0;
   let most = 0;

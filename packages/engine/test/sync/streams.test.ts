@@ -44,7 +44,7 @@ function codeOf(work: () => unknown): string {
   return "none";
 }
 
-test("[S9] only SELECT * about one document at a time can be subscribed to", async () => {
+test("[S9] only SELECT * with a condition on one document can be subscribed to", async () => {
   const { streams } = await openStreams();
   const refused = [
     "SELECT color FROM cars",
@@ -71,7 +71,7 @@ test("[S9] only SELECT * about one document at a time can be subscribed to", asy
   );
 });
 
-test("[S68] the arguments of a subscription have a bounded number of values", async () => {
+test("[S68] the number of values in the arguments of a subscription is limited", async () => {
   const { streams } = await openStreams();
   const query = "SELECT * FROM cars WHERE a IN :list";
   const listOf = (length: number): number[] => Array.from({ length }, (_, i) => i);
@@ -94,7 +94,7 @@ test("[S9] a collection without a read rule is refused", async () => {
   expect(streams.prepare("SELECT * FROM boats", {}, authority).collection).toBe("boats");
 });
 
-test("[S10] the hash tells apart what could choose other documents, and nothing else", async () => {
+test("[S10] the hash differs for filters that could select other documents, and only for those", async () => {
   const { streams } = await openStreams();
   const full = authorityOf(true);
   const whole = authorityOf({ cars: ["true"] });
@@ -137,7 +137,7 @@ test("[S11] [S14] a subscription without a cursor is filled, in the order of ids
   expect(subscription.isLive).toBe(true);
 });
 
-test("[S14] what was held in the range of a piece and is not in it is let go of", async () => {
+test("[S14] held documents in the range of a piece that are not in it are released", async () => {
   const { put, receiver: open } = await openStreams();
   await put("cars", car("a", "red"));
   const subscription = new Subscription(ALL);
@@ -155,7 +155,7 @@ test("[S14] what was held in the range of a piece and is not in it is let go of"
   expect(Object.keys(subscription.fields)).toEqual(["a"]);
 });
 
-test("[S15] what changes while a fill goes on is told before complete, and once it is whole", async () => {
+test("[S15] changes during a fill are sent before `complete`", async () => {
   const setup = { limits: { pieceLooks: 3 }, platform: { elapsed: hurriedClock() } };
   const { put, execute, receiver: open } = await openStreams(setup);
   for (let i = 0; i < 40; i++) await put("cars", car(`c${i}`, i % 2 === 0 ? "red" : "blue"));
@@ -175,7 +175,7 @@ test("[S15] what changes while a fill goes on is told before complete, and once 
   expect(subscription.isLive).toBe(true);
 });
 
-test("[S12] a resumed subscription gets each changed document once, as it is now", async () => {
+test("[S12] a resumed subscription gets each changed document once, in its current state", async () => {
   const { put, execute, follow } = await openStreams();
   await put("cars", car("a", "red"), car("b", "red"), car("c", "red"), car("e", "red"));
   const { receiver, subscription } = await follow(RED);
@@ -204,7 +204,7 @@ test("[S12] a resumed subscription gets each changed document once, as it is now
   expect(subscription.isLive).toBe(true);
 });
 
-test("[S12] many that come back at once are told from one reading", async () => {
+test("[S12] many streams that resume at once share one reading", async () => {
   const { put, streams, follow } = await openStreams();
   await put("cars", car("a", "red"));
   const followed = [];
@@ -220,7 +220,7 @@ test("[S12] many that come back at once are told from one reading", async () => 
   }
 });
 
-test("[S13] another filter is compared: what is not held is asked for, the rest let go of", async () => {
+test("[S13] another filter is compared: missing documents are wanted, the others released", async () => {
   const { put, execute, follow } = await openStreams();
   await put("cars", car("a", "red"), car("b", "red"), car("c", "blue"));
   const { receiver, subscription } = await follow(RED);
@@ -242,7 +242,7 @@ test("[S13] another filter is compared: what is not held is asked for, the rest 
   expect(subscription.fields).toEqual({ a: { color: "red", n: 1 }, d: { color: "red" } });
 });
 
-test("[S13] below the floor of the log versions are compared", async () => {
+test("[S13] versions are compared if the cursor is below the start of the log", async () => {
   const retention = {
     logAgeMs: 0,
     logCount: 1,
@@ -267,7 +267,7 @@ test("[S13] below the floor of the log versions are compared", async () => {
   expect(subscription.isLive).toBe(true);
 });
 
-test("[S70] complete waits until the peer has asked for all that it wants", async () => {
+test("[S70] `complete` waits until the peer has sent all its wants", async () => {
   const { put, follow } = await openStreams();
   await put("cars", car("a", "red"));
   const { receiver, subscription } = await follow(RED);
@@ -290,7 +290,7 @@ test("[S70] complete waits until the peer has asked for all that it wants", asyn
   expect(subscription.isLive).toBe(true);
 });
 
-test("[S16] the frames of a transaction end with committed, for all filters at once", async () => {
+test("[S16] the frames of a transaction end with `committed`, for all filters at once", async () => {
   const { execute, receiver: open } = await openStreams();
   const receiver = open();
   const one = new Subscription("SELECT * FROM cars WHERE n = 1");
@@ -316,7 +316,7 @@ test("[S16] the frames of a transaction end with committed, for all filters at o
   expect(one.cursor?.txn).toBe(two.cursor?.txn);
 });
 
-test("[S16] a session with one touched filter gets the mark in its last frame", async () => {
+test("[S16] a session with one affected filter gets the mark in its last frame", async () => {
   const { put, follow } = await openStreams();
   const { receiver } = await follow(ALL);
   const before = receiver.messages.length;
@@ -328,7 +328,7 @@ test("[S16] a session with one touched filter gets the mark in its last frame", 
   expect(receiver.session.completeUpTo).toBe(txn);
 });
 
-test("[S16] transactions that become durable together come as one", async () => {
+test("[S16] transactions that become durable together are sent as one", async () => {
   const { execute, store, follow } = await openStreams();
   const { receiver, subscription } = await follow(ALL);
   const before = receiver.messages.length;
@@ -343,7 +343,7 @@ test("[S16] transactions that become durable together come as one", async () => 
   expect(subscription.cursor?.txn).toBe(store.txnId);
 });
 
-test("[S17] a document comes as put, left, drop or deleted", async () => {
+test("[S17] a document is sent as put, left, drop or deleted", async () => {
   const { put, execute, follow } = await openStreams();
   await put("cars", car("a", "red"), car("b", "red"), car("c", "red"), car("d", "red"));
   const { receiver, subscription } = await follow(
@@ -373,7 +373,7 @@ test("[S17] a document comes as put, left, drop or deleted", async () => {
   expect(Object.keys(subscription.fields)).toEqual(["e"]);
 });
 
-test("[S17] [S18] a small change of a large document comes as a delta that gives the same state", async () => {
+test("[S17] [S18] a small change of a large document is sent as a delta that gives the same state", async () => {
   const { put, execute, store, follow } = await openStreams();
   await put("cars", car("a", "red", { text: "x".repeat(5000), n: 1 }));
   const { receiver, subscription } = await follow(RED);
@@ -386,7 +386,7 @@ test("[S17] [S18] a small change of a large document comes as a delta that gives
   expect(held && stateToBytes(held.state)).toEqual(stateToBytes(kept.state));
 });
 
-test("[S18] a delta of a version that is not held is asked for as a whole, and comes with committed", async () => {
+test("[S18] for a delta of a version that is not held the peer wants the whole, which comes with `committed`", async () => {
   const { put, execute, follow } = await openStreams();
   await put("cars", car("a", "red", { text: "x".repeat(5000), n: 1 }));
   const { receiver, subscription } = await follow(RED);
@@ -398,7 +398,7 @@ test("[S18] a delta of a version that is not held is asked for as a whole, and c
   expect(Object.keys(subscription.fields)).toEqual(["a"]);
 });
 
-test("[S19] nothing is said of what could not be read before and cannot be read now", async () => {
+test("[S19] nothing is sent about a document that was not readable before and is not now", async () => {
   const { put, execute, follow } = await openStreams();
   const authority = authorityOf({ cars: ["owner == 'me'"] });
   await put("cars", car("a", "red", { owner: "other" }));
@@ -411,7 +411,7 @@ test("[S19] nothing is said of what could not be read before and cannot be read 
   expect(entriesOf(receiver)).toEqual([]);
 });
 
-test("[S21] a stream that was ended gets nothing more", async () => {
+test("[S21] an ended stream gets nothing more", async () => {
   const { put, follow, streams } = await openStreams();
   const { receiver, subscription } = await follow(ALL);
   receiver.unsubscribe(subscription);
@@ -423,7 +423,7 @@ test("[S21] a stream that was ended gets nothing more", async () => {
   expect({ groups, count, live }).toEqual({ groups: 0, count: 0, live: 0 });
 });
 
-test("[S22] a session that does not read falls behind, and goes on when its queue is empty", async () => {
+test("[S22] a session that does not read falls behind, and continues when its queue is empty", async () => {
   const limits = { queueBytes: 2000, roomBytes: 1000 };
   const { put, follow, streams } = await openStreams({ limits });
   const slow = await follow(ALL);
@@ -448,7 +448,7 @@ test("[S22] a session that does not read falls behind, and goes on when its queu
   expect(slow.subscription.cursor?.txn).toBe(fast.subscription.cursor?.txn);
 });
 
-test("[S22] a session that falls behind again and again is slowed, up to a bound", async () => {
+test("[S22] a session that repeatedly falls behind is slowed down, up to a limit", async () => {
   let nowMs = 0;
   const limits = { queueBytes: 2000, roomBytes: 1000, pauseMs: 3000 };
   const setup = { limits, platform: { elapsed: () => nowMs } };
@@ -474,7 +474,7 @@ test("[S22] a session that falls behind again and again is slowed, up to a bound
   expect(waits.map((wait) => Math.max(0, wait - 250))).toEqual([0, 500, 1000, 2000, 3000, 3000]);
 });
 
-test("[S23] a transaction that is too large for one is sent in pieces, with complete at its end", async () => {
+test("[S23] a transaction that is too large for one frame is sent in pieces, with `complete` at its end", async () => {
   const limits = { roundBytes: 3000, catchUpBytes: 1000, frameBytes: 500 };
   const { execute, follow, store } = await openStreams({ limits });
   const { receiver, subscription } = await follow(ALL);
@@ -514,7 +514,7 @@ test("[S9] a condition that cannot be evaluated ends the subscription with its r
   expect(streams.stats().groups).toBe(0);
 });
 
-test("a filter that is followed again in one session starts over, from a state both can go on from", async () => {
+test("a second subscription of a session to a filter starts its stream over, from a state that fits both", async () => {
   const { put, follow } = await openStreams();
   await put("cars", car("a", "red"));
   const { receiver, subscription } = await follow(RED);
@@ -530,7 +530,7 @@ test("a filter that is followed again in one session starts over, from a state b
   expect(Object.keys(subscription.fields)).toEqual(["a", "b"]);
 });
 
-test("[S15] a state that was let go of while it was read is read again", async () => {
+test("[S15] a snapshot that expired while it was read is read again", async () => {
   const { put, follow, streams } = await openStreams();
   await put("cars", car("a", "red"));
   let failures = 0;
@@ -563,7 +563,7 @@ test("a store that cannot be read ends the streams with the reason", async () =>
   expect(streams.stats().streams).toBe(0);
 });
 
-test("figures count groups, streams by what they do, frames and bytes", async () => {
+test("statistics count groups, streams by state, frames and bytes", async () => {
   const limits = { queueBytes: 2000, roomBytes: 1000 };
   const { put, follow, streams, receiver: open } = await openStreams({ limits });
   const slow = await follow(ALL);
@@ -606,7 +606,7 @@ test("a peer that wants more than it could ever need ends its stream", async () 
   expect(receiver.failures.map(({ code }) => code)).toEqual(["sync.malformed"]);
 });
 
-test("[S19] an id that a peer makes up and wants is dropped, whether there is such a document or not", async () => {
+test("[S19] a made-up id that a peer wants is dropped, whether or not the document exists", async () => {
   const { follow, streams, put } = await openStreams();
   await put("cars", car("a", "red"), car("b", "blue"));
   const authority = authorityOf({ cars: ["color == 'red'"] });

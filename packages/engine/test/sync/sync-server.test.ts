@@ -134,7 +134,7 @@ test("[S4] [S14] [S16] [S28] hello, subscribe, fill, live, upload, outcome", asy
   expect(fieldsOf(store, "cars", "a")).toEqual({ n: 10 });
 });
 
-test("[S28] an outcome carries what it wrote where no subscription brought it", async () => {
+test("[S28] an outcome carries the written documents that no subscription brought", async () => {
   const { session, peer } = await bench();
   const client = await session();
   client.say(messageOf(peer.next(insert("a", { n: 1 }))));
@@ -145,7 +145,7 @@ test("[S28] an outcome carries what it wrote where no subscription brought it", 
 });
 
 describe("connection", () => {
-  test("[S4] welcome tells the history, the app, the position and what is known of the site", async () => {
+  test("[S4] welcome has the history, the app, the position and the known number of the site", async () => {
     const { store, write, client, peer } = await bench();
     await write(insert("a", {}));
     await store.upload(peer.next(insert("b", {})));
@@ -161,7 +161,7 @@ describe("connection", () => {
     });
   });
 
-  test("[S4] the digest of the rights is the same for who may read the same, and only for them", async () => {
+  test("[S4] the digest of the rights is equal exactly for sessions that may read the same", async () => {
     const { client, admissions } = await bench();
     const everything = { authority: authorityOf(true, {}), credential: "reader" };
     admissions.set("reader", everything);
@@ -203,7 +203,7 @@ describe("connection", () => {
     expect(server.stats()).toMatchObject({ connections: 1, sessions: 1 });
   });
 
-  test("[S3] credentials that are none are sent away and counted", async () => {
+  test("[S3] invalid credentials are disconnected and counted", async () => {
     const { server, client } = await bench();
     for (const hello of [helloOf("nobody"), helloOf("full", { app: "app2" })]) {
       const each = client();
@@ -222,7 +222,7 @@ describe("connection", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("no registry"))],
-  ])("[S3] when the host %s the peer is told to come back", async (_, admit) => {
+  ])("[S3] if the host %s, the peer is asked to reconnect", async (_, admit) => {
     const { client, faults } = await bench({ admit });
     const each = client();
     each.say(helloOf("full"));
@@ -230,7 +230,7 @@ describe("connection", () => {
     expect(faults).toHaveLength(1);
   });
 
-  test("[S3] the host may take its time", async () => {
+  test("[S3] the host may take time to answer", async () => {
     const { platform, client } = await bench({
       admit: async (token, { site }, channel) => {
         await platform.pause();
@@ -243,7 +243,7 @@ describe("connection", () => {
     expect((await each.next("welcome")).app).toBe(APP);
   });
 
-  test("[S6] the server that stops says so to all, and takes nobody any more", async () => {
+  test("[S6] a stopping server sends bye to all, and accepts no new sessions", async () => {
     const { server, session, client } = await bench();
     const welcomed = await session();
     const silent = client();
@@ -263,7 +263,7 @@ describe("connection", () => {
     expect(await client.next("bye")).toMatchObject({ code: "unauthorized" });
   });
 
-  test("[S7] a token that ends, ends its session unless there is another one", async () => {
+  test("[S7] a token that expires ends its session unless there is another one", async () => {
     const { server, platform, session, admissions } = await bench();
     admissions.set("short", admissionOf({ cars: ["true"] }, START_MS + 5000));
     admissions.set("long", admissionOf({ cars: ["true"] }, START_MS + 9000));
@@ -280,7 +280,7 @@ describe("connection", () => {
     expect(await second.next("bye")).toMatchObject({ code: "expired" });
   });
 
-  test("what nobody expected ends one connection, and is told", async () => {
+  test("an unexpected error ends one connection, and is reported", async () => {
     const { server, store, session, faults } = await bench();
     const other = await session();
     const client = await session();
@@ -296,7 +296,7 @@ describe("connection", () => {
     expect(server.stats().connections).toBe(1);
   });
 
-  test("a connection that is gone leaves nothing behind", async () => {
+  test("a closed connection leaves nothing behind", async () => {
     const { server, session } = await bench();
     const client = await session();
     client.say(subscribeTo(QUERY));
@@ -311,7 +311,7 @@ describe("connection", () => {
 });
 
 describe("subscriptions", () => {
-  test("[S9] what is no subscription is answered with the place of the fault", async () => {
+  test("[S9] an invalid subscription is answered with the place of the error", async () => {
     const { session } = await bench();
     const client = await session("ada");
     client.say(subscribeTo("SELECT * FRM cars"));
@@ -320,7 +320,7 @@ describe("subscriptions", () => {
     expect(await client.next("unsubscribed")).toMatchObject({ id: 1, code: "permission.denied" });
   });
 
-  test("[S21] what was ended gets nothing more", async () => {
+  test("[S21] an ended subscription gets nothing more", async () => {
     const { platform, session, write } = await bench();
     const client = await session();
     client.say(subscribeTo(QUERY), subscribeTo("SELECT * FROM parts", 2));
@@ -334,7 +334,7 @@ describe("subscriptions", () => {
     await platform.pause();
   });
 
-  test("[S20] a narrowed permission goes on with what may still be read", async () => {
+  test("[S20] a subscription with reduced permission continues with what may still be read", async () => {
     const { session, write } = await bench();
     await write(insert("a", { owner: "ada" }), insert("b", { owner: "bob" }));
     const client = await session();
@@ -356,7 +356,7 @@ describe("subscriptions", () => {
     expect(live.entries.map(([, id]) => id)).toEqual(["a"]);
   });
 
-  test("[S20] other permissions that change nothing of a filter leave it alone", async () => {
+  test("[S20] a change of permissions that does not change a filter does not affect it", async () => {
     const { session, write } = await bench();
     const client = await session("ada");
     client.say(subscribeTo(QUERY));
@@ -368,7 +368,7 @@ describe("subscriptions", () => {
     expect(client.heard.filter(({ t }) => t === "subscribed")).toHaveLength(1);
   });
 
-  test("[S20] a subscription without a rule is over", async () => {
+  test("[S20] a subscription without a rule ends", async () => {
     const { server, session } = await bench();
     const client = await session();
     client.say(subscribeTo(QUERY));
@@ -381,7 +381,7 @@ describe("subscriptions", () => {
 });
 
 describe("uploads", () => {
-  test("[S25] many at once are applied in their order", async () => {
+  test("[S25] many uploads at once are applied in order", async () => {
     const { store, session, peer } = await bench();
     const client = await session();
     const uploads = [peer.next(insert("a", { n: 0 }))];
@@ -397,7 +397,7 @@ describe("uploads", () => {
     expect(client.isClosed).toBe(false);
   });
 
-  test("[S25] one that comes again on the next connection gets the same answer", async () => {
+  test("[S25] an upload that is repeated on the next connection gets the same answer", async () => {
     const { server, session, peer } = await bench();
     const upload = messageOf(peer.next(insert("a", { n: 0 })));
     const first = await session();
@@ -410,7 +410,7 @@ describe("uploads", () => {
     expect(server.stats().uploads).toEqual({ applied: 2, refused: 0, stale: 0 });
   });
 
-  test("[S26] [S27] what the session may not write is refused, and the next is taken", async () => {
+  test("[S26] [S27] an upload that the session may not write is refused, and the next is applied", async () => {
     const { store, session, peer } = await bench();
     const client = await session("ada");
     const denied = peer.next(insert("a", { owner: "bob" }));
@@ -428,7 +428,7 @@ describe("uploads", () => {
     expect(fieldsOf(store, "cars", "a")).toBeUndefined();
   });
 
-  test("[S26] an upload is judged by what the session may do now", async () => {
+  test("[S26] an upload is checked against the current permissions of the session", async () => {
     const { session, peer } = await bench();
     const client = await session();
     client.connection.changeRights(admissionOf({ cars: ["owner == 'ada'"] }));
@@ -436,7 +436,7 @@ describe("uploads", () => {
     expect((await client.next("committed")).outcomes[0]?.kind).toBe("refused");
   });
 
-  test("[S29] two stores that write as one site are told apart", async () => {
+  test("[S29] two stores that write as one site are detected", async () => {
     const { platform, session, peer } = await bench();
     const copy = new SiteUploads(platform);
     const client = await session();
@@ -450,7 +450,7 @@ describe("uploads", () => {
     expect(other.heard.filter(({ t }) => t === "forked" || t === "site")).toHaveLength(1);
   });
 
-  test("[S31] the uploads of a former site go first, under its name", async () => {
+  test("[S31] the uploads of a former site are sent first, under its name", async () => {
     const { store, session, peer, platform } = await bench();
     const former = new SiteUploads(platform, "00000000000000bb");
     const sent = former.next(insert("a", { n: 1 }));
@@ -471,7 +471,7 @@ describe("uploads", () => {
     ]);
   });
 
-  test("[S32] a number that does not continue is answered with the one that does", async () => {
+  test("[S32] a number that does not continue is answered with the last known one", async () => {
     const { session, peer } = await bench();
     const client = await session();
     const zeroth = peer.next(insert("z", {}));
@@ -485,7 +485,7 @@ describe("uploads", () => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(["applied", "applied", "applied"]);
   });
 
-  test("[S76] an upload that is ahead of the clock is not taken, and the peer starts over", async () => {
+  test("[S76] an upload ahead of the clock is not applied, and the peer starts over", async () => {
     const { store, session, peer } = await bench();
     const client = await session();
     client.say(messageOf(peer.at(timeOfMs(START_MS + 86_400_000), [insert("a", {})])));
@@ -494,7 +494,7 @@ describe("uploads", () => {
     expect(store.known(peer.site)).toBe(0);
   });
 
-  test("an upload that the store cannot keep ends the session, to be sent again", async () => {
+  test("an upload that the store cannot write ends the session, to be sent again", async () => {
     const { store, session, peer } = await bench();
     const client = await session();
     const upload = store.upload.bind(store);
@@ -509,7 +509,7 @@ describe("uploads", () => {
   });
 });
 
-test("[S5] a session that rests is told how far it is complete", async () => {
+test("[S5] an idle session receives the position up to which it is complete", async () => {
   let elapsedMs = 0;
   const { store, platform } = await openStore();
   platform.elapsed = () => elapsedMs;

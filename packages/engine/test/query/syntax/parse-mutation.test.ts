@@ -89,7 +89,7 @@ test("UPDATE has APPLY, SET and UNSET in this order, and at least one of them", 
   expect(faultOf("UPDATE c UNSET a SET b = 1").code).toBe("query.syntax");
 });
 
-test("what is set is a path of names", () => {
+test("the target of SET is a path of names", () => {
   for (const target of ["a[0]", "upper(a)", "1", ":f", "a.*", "a."]) {
     expect(faultOf(`UPDATE c SET ${target} = 1`).code).toBe("query.syntax");
   }
@@ -116,7 +116,7 @@ test("DELETE, EVICT and TOMBSTONE are one statement with three methods", () => {
   expect(faultOf("DELETE * FROM c").message).toBe('expected FROM, found "*"');
 });
 
-test("behind RETURNING, RAW is a name", () => {
+test("after RETURNING, RAW is a name", () => {
   expect(parsed("DELETE FROM c RETURNING RAW a")).toMatchObject({
     returning: [{ kind: "column", expression: { name: "RAW" }, alias: "a" }],
   });

@@ -12,7 +12,7 @@ const column = (text: string, alias?: string): unknown => ({
   ...(alias !== undefined && { alias }),
 });
 
-test("a plain SELECT has a collection and columns, and nothing that was not written", () => {
+test("a plain SELECT has a collection and columns, and no clauses that were not written", () => {
   expect(parsed("SELECT a, b AS c FROM d")).toEqual({
     kind: "select",
     isDistinct: false,
@@ -24,7 +24,7 @@ test("a plain SELECT has a collection and columns, and nothing that was not writ
   });
 });
 
-test("all clauses stand in their order", () => {
+test("clauses have a fixed order", () => {
   const text =
     "SELECT DISTINCT a FROM b WHERE c GROUP BY d, e HAVING f ORDER BY g DESC, h ASC LIMIT 1 OFFSET :o";
   expect(parsed(text)).toMatchObject({
@@ -42,7 +42,7 @@ test("all clauses stand in their order", () => {
   expect(faultOf("SELECT a FROM b ORDER BY c WHERE d").message).toContain('found "WHERE"');
 });
 
-test("LIMIT and OFFSET come in either order, each once, and are no expressions", () => {
+test("LIMIT and OFFSET may be in either order, each once, and are not expressions", () => {
   expect(parsed("SELECT a FROM b OFFSET 1 LIMIT 2")).toEqual(
     parsed("SELECT a FROM b LIMIT 2 OFFSET 1"),
   );
@@ -58,7 +58,7 @@ test("an alias needs no AS, unless the word could be a clause", () => {
   expect(faultOf("SELECT a AS from FROM c").message).toBe('expected an alias, found "from"');
 });
 
-test("a star stands for all, or for all of a path", () => {
+test("a star means all fields, or all fields of a path", () => {
   expect(parsed("SELECT a.*, b.c.*, * FROM d")).toMatchObject({
     projections: [
       { kind: "all_of", of: name("a") },
@@ -70,7 +70,7 @@ test("a star stands for all, or for all of a path", () => {
   expect(faultOf("SELECT a FROM c WHERE b.* = 1").code).toBe("query.syntax");
 });
 
-test("a path in parentheses is noted, unless it has an alias", () => {
+test("a path in parentheses is marked as wrapped, unless it has an alias", () => {
   expect(parsed("SELECT (a), ((b.c)), (d) AS e, (f + g), (h).i FROM c")).toMatchObject({
     projections: [{ isWrapped: true }, { isWrapped: true }, { alias: "e" }, {}, {}],
   });
@@ -79,7 +79,7 @@ test("a path in parentheses is noted, unless it has an alias", () => {
   );
 });
 
-test("MISSING with a name drops a column of a star before it", () => {
+test("MISSING with a name drops a column of an earlier star", () => {
   expect(parsed("SELECT c.*, MISSING notes FROM c")).toMatchObject({
     projections: [
       { kind: "all_of" },
@@ -88,7 +88,7 @@ test("MISSING with a name drops a column of a star before it", () => {
   });
 });
 
-test("VALUE, RAW and ELEMENT before the alias of a collection give the rows themselves", () => {
+test("VALUE, RAW and ELEMENT before the alias of a collection return the rows themselves", () => {
   expect(parsed("SELECT VALUE t FROM c t")).toMatchObject({
     isRaw: true,
     projections: [column("t")],
@@ -97,7 +97,7 @@ test("VALUE, RAW and ELEMENT before the alias of a collection give the rows them
   expect(parsed("SELECT value, raw.a, element AS e FROM c")).toMatchObject({ isRaw: false });
 });
 
-test("ALL before the columns says nothing; by itself it is a field", () => {
+test("ALL before the columns has no effect; alone it is a field", () => {
   expect(parsed("SELECT ALL a FROM c")).toEqual(parsed("SELECT a FROM c"));
   expect(parsed("SELECT all, b FROM c")).toMatchObject({
     projections: [column("all"), column("b")],
@@ -129,7 +129,7 @@ test("a collection may have a namespace and types", () => {
   expect(faultOf("SELECT a FROM c (m MAP)").code).toBe("query.syntax");
 });
 
-test("a type for a field called __proto__ is a type like another", () => {
+test("a type for a field called __proto__ is an ordinary type", () => {
   const { from } = parsed("SELECT a FROM COLLECTION c (__proto__ MAP)") as {
     from: { collection: { types: object } };
   };
@@ -182,7 +182,7 @@ test.each([
   expect(fault.message).toContain(message);
 });
 
-test("UNION joins the arms before it; order and window are of the whole", () => {
+test("UNION combines the arms before it; order and window apply to the whole", () => {
   const text = "SELECT a FROM b UNION SELECT c FROM d UNION ALL SELECT e FROM f ORDER BY a LIMIT 1";
   const { first, others, orderBy, limit } = parsed(text) as UnionStatement;
   expect([first.orderBy, first.limit]).toEqual([[], undefined]);
@@ -194,7 +194,7 @@ test("UNION joins the arms before it; order and window are of the whole", () => 
   expect(faultOf("SELECT a FROM b UNION").message).toBe("expected ALL or SELECT, found the end");
 });
 
-test("words of queries inside are names elsewhere", () => {
+test("keywords of subqueries are names elsewhere", () => {
   for (const text of [
     "SELECT exists, unnest, nulls FROM c",
     "SELECT a FROM c WHERE exists = 1 AND select IN (1, select)",

@@ -28,7 +28,7 @@ test("CREATE INDEX has keys with a direction", () => {
   }
 });
 
-test("DROP INDEX names the collection before or behind the index", () => {
+test("DROP INDEX names the collection before or after the index", () => {
   const dropped = { kind: "drop_index", name: "i", collection: { name: "c" }, ifExists: false };
   expect(parsed("DROP INDEX i ON c")).toEqual(dropped);
   expect(parsed("DROP INDEX c.i")).toEqual(dropped);
@@ -65,7 +65,7 @@ test("EXECUTE FUNCTION takes a call and nothing else", () => {
   expect(faultOf("EXECUTE FUNCTION upper").message).toBe('expected "(", found the end');
 });
 
-test("EXPLAIN, PROFILE and ADVISE stand before a statement", () => {
+test("EXPLAIN, PROFILE and ADVISE precede a statement", () => {
   const statement = parsed("SHOW a");
   const select = parsed("SELECT a FROM b");
   expect(parsed("EXPLAIN SELECT a FROM b")).toEqual({ kind: "explain", statement: select });
@@ -82,7 +82,7 @@ test("EXPLAIN, PROFILE and ADVISE stand before a statement", () => {
   expect(parsed("ADVISE AND PROVISION SELECT a FROM b")).toMatchObject({ isProvision: true });
 });
 
-test("SYNC CONTEXT chooses peers for a statement", () => {
+test("SYNC CONTEXT selects peers for a statement", () => {
   expect(
     parsed("SYNC CONTEXT ( PEERS WHERE peerKeyString = 'pk' ) SELECT * FROM cars"),
   ).toMatchObject({
@@ -96,7 +96,7 @@ test("SYNC CONTEXT chooses peers for a statement", () => {
   });
 });
 
-test("directive comments are kept, wherever they stand", () => {
+test("directive comments are kept, wherever they are", () => {
   const text = `/*+ {"#max_scans": 1} */ SELECT --+ {"a": 2}\n * FROM c /* none */`;
   expect(parseStatement(text).directives).toEqual(['{"#max_scans": 1}', '{"a": 2}']);
   expect(parseStatement("SHOW ALL").directives).toEqual([]);
@@ -108,7 +108,7 @@ test("one semicolon may end a statement, and nothing may follow", () => {
   expect(faultOf("SHOW ALL; SHOW ALL").code).toBe("query.syntax");
 });
 
-test("what is no statement is told what there is, and what was probably meant", () => {
+test("a text that is not a statement gets an error with the statements and a suggestion", () => {
   expect(faultOf("SELEC * FROM c")).toMatchObject({ code: "query.syntax", offset: 0 });
   expect(faultOf("SELEC * FROM c").message).toContain('found "SELEC"; did you mean SELECT?');
   expect(faultOf("  ").message).toMatch(/^expected SELECT, INSERT, .* or SYNC, found the end$/);
@@ -116,7 +116,7 @@ test("what is no statement is told what there is, and what was probably meant", 
   expect(faultOf("é").offset).toBe(0);
 });
 
-test("the first fault of a text is the one that is told", () => {
+test("the first error of a text is reported", () => {
   expect(faultOf("SELECT a b c FROM 'open").offset).toBe("SELECT a b ".length);
 });
 
@@ -132,19 +132,19 @@ test("statements nest no deeper than expressions", () => {
   );
 });
 
-test("a statement that is too long is not looked at", () => {
+test("a statement that is too long is not parsed", () => {
   const rest = " ".repeat(STATEMENT_LENGTH_MAX - "SHOW ALL".length);
   expect(parsed(`SHOW ALL${rest}`)).toEqual({ kind: "show" });
   expect(faultOf(`SHOW ALL ${rest}`).code).toBe("query.too_large");
 });
 
-test("a statement as long as it may be is read and printed", () => {
+test("a statement of the maximum length is parsed and printed", () => {
   const documents = Array.from({ length: 20_000 }, (_, i) => `({'_id': ${i}, 'a': [1, 'x']})`);
   const text = `INSERT INTO c DOCUMENTS ${documents.join(", ")}`;
   expect(printStatement(parseStatement(text).statement)).toBe(text);
 });
 
-test("a statement has a bound on its tokens; each document of an INSERT has as many again", () => {
+test("the number of tokens of a statement is limited; each document of an INSERT has a limit of its own", () => {
   const list = (count: number): string => Array.from({ length: count }, () => "0").join();
   const half = list(TOKENS_MAX / 2 - 20);
   expect(faultOf(`SELECT * FROM c WHERE a IN (${list(TOKENS_MAX)})`).code).toBe("query.too_large");
@@ -157,7 +157,7 @@ test("a statement has a bound on its tokens; each document of an INSERT has as m
   expect(faultOf(`a IN (${list(TOKENS_MAX)})`, parseFilter).code).toBe("query.too_large");
 });
 
-test("there are pauses between the documents of an INSERT, also inside of other statements", () => {
+test("parsing pauses between the documents of an INSERT, also inside other statements", () => {
   const documents = Array.from({ length: sized(5_000, 20_000) }, () => "({'a': [1, 'x']})").join();
   for (const before of ["", "EXPLAIN ", "PROFILE ", "SYNC CONTEXT (PEERS) "]) {
     const steps = parseInSteps(`${before}INSERT INTO c DOCUMENTS ${documents}`);
@@ -167,6 +167,6 @@ test("there are pauses between the documents of an INSERT, also inside of other 
   }
 });
 
-test("text must be made of whole characters", () => {
+test("text must consist of whole characters", () => {
   expect(faultOf("SHOW ALL LIKE '\ud800'")).toMatchObject({ code: "query.syntax", offset: 15 });
 });

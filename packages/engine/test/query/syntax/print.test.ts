@@ -11,7 +11,7 @@ import type { Expression } from "../../../src/query/syntax/tree.ts";
 import { anyExpression, anyStatement } from "./generated-tree.ts";
 import { withoutPlaces } from "./tree-places.ts";
 
-test("a printed expression reads as the same expression", () => {
+test("a printed expression parses back to the same expression", () => {
   fc.assert(
     fc.property(anyExpression, (tree) => {
       expect(withoutPlaces(parseCondition(printExpression(tree)))).toEqual(withoutPlaces(tree));
@@ -20,7 +20,7 @@ test("a printed expression reads as the same expression", () => {
   );
 });
 
-test("a printed statement reads as the same statement", () => {
+test("a printed statement parses back to the same statement", () => {
   fc.assert(
     fc.property(anyStatement, (tree) => {
       const { statement } = parseStatement(printStatement(tree));
@@ -44,7 +44,7 @@ test.each([
   expect(printExpression(parseCondition(text))).toBe(printed);
 });
 
-test("what a name stands for after binding is printed as it is called", () => {
+test("a bound name is printed with its original name", () => {
   const slot = (name: string): Expression => ({
     kind: "slot",
     at: 0,

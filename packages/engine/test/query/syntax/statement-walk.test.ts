@@ -21,7 +21,7 @@ function pausesOf(steps: Iterator<void, unknown, void>): number {
   return pauses;
 }
 
-test("the documents of a long INSERT are walked with a pause at least every 32 KB of text", () => {
+test("the walk of a long INSERT pauses at least every 32 KB of text", () => {
   const length = 512 * 1024;
   const { statement } = parseStatement(insertOf(length));
   for (const walk of [parametersInSteps, subqueriesInSteps, usesInSteps]) {
@@ -34,7 +34,7 @@ test("a short statement is walked without a pause", () => {
   expect(pausesOf(parametersInSteps(statement))).toBe(0);
 });
 
-test("a directive has a bound, for its JSON is read in one piece", () => {
+test("a directive is limited in size, because its JSON is parsed at once", () => {
   const longest = `{"#max_joins": 3, "x": "${"y".repeat(DIRECTIVE_LENGTH_MAX - 26)}"}`;
   expect(longest).toHaveLength(DIRECTIVE_LENGTH_MAX);
   expect(joinsMaxOf([longest])).toBe(3);

@@ -83,7 +83,7 @@ describe("a running request", () => {
     ]);
   });
 
-  test("tells how long it took in milliseconds, by phase", () => {
+  test("shows how long it took in milliseconds, by phase", () => {
     const state = bench();
     const request = state.begin();
     state.elapsedMs += 1;
@@ -106,7 +106,7 @@ describe("a running request", () => {
     });
   });
 
-  test("is cancelled by its id at its next look at the budget", () => {
+  test("is cancelled by its id at its next check of the budget", () => {
     const { requests, begin } = bench();
     const request = begin();
     expect(requests.cancel(request.id)).toBe(true);
@@ -147,7 +147,7 @@ describe("the end of a request", () => {
     expect(row?.fields["error"]).toBe(error?.message);
   });
 
-  test("is reported when it took longer than the setting says", () => {
+  test("is reported if it took longer than the setting allows", () => {
     const state = bench();
     const quick = state.begin("quick");
     state.elapsedMs += 999;
@@ -163,7 +163,7 @@ describe("the end of a request", () => {
     expect(texts(state.slow)).toEqual(["slow"]);
   });
 
-  test("is reported when its time limit stopped it, however short that was, once", () => {
+  test("is reported if its time limit stopped it, however short that was, once", () => {
     const state = bench();
     for (const seconds of [1, 0]) {
       state.settings.set("dql_slow_request_warn_seconds", seconds);
@@ -186,7 +186,7 @@ describe("the history", () => {
     return request.id;
   }
 
-  test("keeps the newest, as many as the setting says", () => {
+  test("keeps the newest requests, as many as the setting allows", () => {
     const state = bench();
     state.settings.set("dql_request_history_size", 3);
     for (let i = 0; i < 100; i++) finish(state, `s${i}`);
@@ -194,7 +194,7 @@ describe("the history", () => {
     expect(state.requests.totals).toMatchObject({ completed: 100, remembered: 3 });
   });
 
-  test("tells of no request what one before it left, and rows that were given stay", () => {
+  test("mixes no request with an earlier one, and returned rows do not change", () => {
     const state = bench();
     state.settings.set("dql_request_history_size", 1);
     const failing = state.begin("first");
@@ -231,21 +231,21 @@ describe("the history", () => {
     expect(state.requests.historyRows()).toEqual([]);
   });
 
-  test("keeps only the beginning of a long text", () => {
+  test("keeps only the start of a long text", () => {
     const state = bench();
     finish(state, "x".repeat(1_000_000));
     const [text] = texts(state.requests.historyRows());
     expect(text).toBe(`${"x".repeat(REQUEST_TEXT_MAX - 1)}…`);
   });
 
-  test("never cuts a character in two", () => {
+  test("never splits a character", () => {
     const state = bench();
     finish(state, `x${"😀".repeat(REQUEST_TEXT_MAX)}`);
     const [text] = texts(state.requests.historyRows());
     expect(text?.isWellFormed()).toBe(true);
   });
 
-  test("is bounded in bytes, whatever its length may be", () => {
+  test("is limited in bytes, whatever its length may be", () => {
     const state = bench();
     state.settings.set("dql_request_history_size", 100_000);
     for (let i = 0; i < 3000; i++) finish(state, `${i} ${"x".repeat(REQUEST_TEXT_MAX)}`);
@@ -256,7 +256,7 @@ describe("the history", () => {
     expect(rows.at(-1)?.fields["text"]).toMatch(/^2999 /);
   });
 
-  test("keeps the plan of a request only when it took long", () => {
+  test("keeps the plan of a request only if the request took long", () => {
     const state = bench();
     for (const ms of [10, 5000]) {
       const request = state.begin(`${ms} ms`);
@@ -270,7 +270,7 @@ describe("the history", () => {
     ]);
   });
 
-  test("forgets requests by id and says which were there", () => {
+  test("deletes requests by id and returns which were there", () => {
     const state = bench();
     const ids = ["a", "b", "c"].map((text) => finish(state, text));
     expect(state.requests.remove([ids[1] ?? "", "nobody"])).toEqual([ids[1]]);
@@ -279,13 +279,13 @@ describe("the history", () => {
     expect(state.requests.totals.remembered).toBe(0);
   });
 
-  test("without qualifiers everything is kept", () => {
+  test("keeps everything without qualifiers", () => {
     const state = bench();
     finish(state, "quick");
     expect(state.requests.historyRows()[0]?.fields["~qualifier"]).toBe("all");
   });
 
-  test("with qualifiers a request is kept when one of them holds, and says which", () => {
+  test("with qualifiers keeps a request if one of them holds, and names it", () => {
     const state = bench();
     const wanted = { elapsed_ms: 100, result_count: 10, failed: true };
     state.settings.set("dql_request_history_qualifiers", wanted);
@@ -302,7 +302,7 @@ describe("the history", () => {
   });
 });
 
-test("an id is a UUID of version 4, and no two are the same", () => {
+test("has unique ids, UUIDs of version 4", () => {
   const platform = testPlatform();
   const ids = Array.from({ length: 1000 }, () => uuidOf((size) => platform.random(size)));
   const shape = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

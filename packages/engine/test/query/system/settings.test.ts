@@ -40,7 +40,7 @@ function alter(name: string | undefined, isSet: boolean): AlterSystemStatement {
 }
 
 describe("the table", () => {
-  test("names are in lower case, in order, and there is one of each", () => {
+  test("names are in lower case, in order, and unique", () => {
     const names = PARAMETERS.map(({ name }) => name);
     expect(names).toEqual([...new Set(names.map((name) => name.toLowerCase()))].sort());
   });
@@ -51,11 +51,11 @@ describe("the table", () => {
     expect(settings.get(parameter.name)).toEqual(parameter.initial);
   });
 
-  test.each(PARAMETERS)("$name says what it means in a sentence", ({ meaning }) => {
+  test.each(PARAMETERS)("$name describes its meaning in a sentence", ({ meaning }) => {
     expect(meaning).toMatch(/^[A-Z].*\.$/);
   });
 
-  test("a number has bounds", () => {
+  test("a number has limits", () => {
     const numbers = PARAMETERS.filter(({ type }) => type === "integer" || type === "number");
     for (const { min, max } of numbers)
       expect([typeof min, typeof max]).toEqual(["number", "number"]);
@@ -80,7 +80,7 @@ describe("reading", () => {
     });
   });
 
-  test("what the engine reads is what was set", () => {
+  test("the engine reads the values that were set", () => {
     const settings = new Settings();
     settings.set("dql_strict_mode", true);
     settings.set("dql_request_timeout_seconds", 1.5);
@@ -94,7 +94,7 @@ describe("reading", () => {
     });
   });
 
-  test("only what was set and not reset counts as changed", () => {
+  test("only parameters that were set and not reset count as changed", () => {
     const settings = new Settings();
     settings.set("DQL_STRICT_MODE", true);
     settings.set("tombstone_ttl_hours", 5);
@@ -102,7 +102,7 @@ describe("reading", () => {
     expect([...settings.changed()]).toEqual([["dql_strict_mode", true]]);
   });
 
-  test("a host may have defaults of its own, and a reset leads back to them", () => {
+  test("a host may have its own defaults, and a reset returns to them", () => {
     const settings = new Settings({ DQL_STRICT_MODE: true });
     expect(settings.isStrict).toBe(true);
     settings.set("dql_strict_mode", false);
@@ -111,12 +111,12 @@ describe("reading", () => {
     expect(settings.isStrict).toBe(true);
   });
 
-  test("a default of the host must fit as well", () => {
+  test("a default of the host must be valid as well", () => {
     expect(refusalOf(() => new Settings({ dql_strict_mode: 1 })).code).toBe("query.parameter");
   });
 });
 
-describe("what does not fit is refused and changes nothing", () => {
+describe("an invalid value is refused and changes nothing", () => {
   test.each<[name: string, datum: Datum, message: string]>([
     ["dql_strict_mode", "true", "parameter 'dql_strict_mode' is a boolean, found text"],
     ["dql_strict_mode", 1, "parameter 'dql_strict_mode' is a boolean, found an integer"],
@@ -187,13 +187,13 @@ describe("what does not fit is refused and changes nothing", () => {
     );
   });
 
-  test("a whole float is a number where a number is wanted", () => {
+  test("a whole float is accepted where a number is expected", () => {
     const settings = new Settings();
     settings.set("dql_request_timeout_seconds", toFloat(2));
     expect(settings.get("dql_request_timeout_seconds")).toBe(2);
   });
 
-  test("an unknown name is answered with the nearest known one, if there is one", () => {
+  test("an unknown name gets an error with the nearest known one, if there is one", () => {
     const settings = new Settings();
     expect(refusalOf(() => settings.get("DQL_STRICT_MOD"))).toMatchObject({
       code: "query.parameter",
@@ -202,7 +202,7 @@ describe("what does not fit is refused and changes nothing", () => {
     expect(refusalOf(() => settings.get("nope")).message).toBe("unknown parameter 'nope'");
   });
 
-  test("a name as long as a statement is quoted in part", () => {
+  test("a very long name is quoted in part", () => {
     const { message } = refusalOf(() => new Settings().get("x".repeat(100_000)));
     expect(message.length).toBeLessThan(120);
   });
@@ -223,7 +223,7 @@ describe("SHOW", () => {
     ["like", "%STRICT!_M%", undefined],
     ["ilike", "%STRICT!_M%", ["dql_strict_mode"]],
     ["ilike", "tombstone!_ttl!_%", ["tombstone_ttl_enabled", "tombstone_ttl_hours"]],
-  ] as const)("ALL %s %s chooses by name", (operator, pattern, names) => {
+  ] as const)("ALL %s %s selects by name", (operator, pattern, names) => {
     const statement = show(undefined, { pattern: { operator, pattern, escape: "!" } });
     const rows = runShow(statement, new Settings());
     expect(rows.map((row) => Object.keys(row))).toEqual(names === undefined ? [] : [names]);
@@ -235,12 +235,12 @@ describe("SHOW", () => {
     expect(refusal.code).toBe("query.semantic");
   });
 
-  test("a pattern that ends in its escape chooses nothing", () => {
+  test("a pattern that ends in its escape selects nothing", () => {
     const pattern = { operator: "like", pattern: "%!", escape: "!" } as const;
     expect(runShow(show(undefined, { pattern }), new Settings())).toEqual([]);
   });
 
-  test.each(["COLLECTIONS", "TABLES", "DATABASES"])("%s is no parameter", (name) => {
+  test.each(["COLLECTIONS", "TABLES", "DATABASES"])("%s is not a parameter", (name) => {
     expect(refusalOf(() => runShow(show(name), new Settings())).code).toBe("query.parameter");
   });
 });
@@ -262,7 +262,7 @@ describe("ALTER SYSTEM", () => {
     expect(run(settings, "DQL_STRICT_MODE")).toEqual([{ dql_strict_mode: false }]);
   });
 
-  test("RESET ALL leads back to every default and shows all", () => {
+  test("RESET ALL restores every default and shows all", () => {
     const settings = new Settings();
     settings.set("dql_strict_mode", true);
     settings.set("tombstone_ttl_hours", 5);
@@ -270,18 +270,18 @@ describe("ALTER SYSTEM", () => {
     expect(settings.changed().size).toBe(0);
   });
 
-  test.each([null, undefined])("%s is no value: the statement is at fault", (value) => {
+  test.each([null, undefined])("%s is not a value: the statement is at fault", (value) => {
     expect(refusalOf(() => run(new Settings(), "dql_strict_mode", value)).code).toBe(
       "query.semantic",
     );
   });
 
-  test("an unknown name is refused before its value is looked at", () => {
+  test("an unknown name is refused before its value is checked", () => {
     expect(refusalOf(() => run(new Settings(), "nope", null)).code).toBe("query.parameter");
     expect(refusalOf(() => run(new Settings(), "nope")).code).toBe("query.parameter");
   });
 
-  test("a refusal says where: the value when it does not fit, else the statement", () => {
+  test("an error has the place of the value if it is invalid, else of the statement", () => {
     const unfit = refusalOf(() => run(new Settings(), "dql_strict_mode", "true"));
     expect(unfit.place).toMatchObject({ line: 1, column: 22 });
     const unknown = refusalOf(() => run(new Settings(), "nope", 1));

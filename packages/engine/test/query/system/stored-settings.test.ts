@@ -27,7 +27,7 @@ async function shown(runner: StatementRunner, name: string): Promise<unknown> {
   return (items[0] as Record<string, unknown>)[name];
 }
 
-test("[K77] a setting that was changed lasts through a restart, one that was reset does not", async () => {
+test("[K77] a changed setting survives a restart, a reset one does not", async () => {
   const opened = await openStatements();
   await opened.execute("ALTER SYSTEM SET dql_strict_mode = true");
   await opened.execute("ALTER SYSTEM SET dql_request_history_size = 7");
@@ -42,7 +42,7 @@ test("[K77] a setting that was changed lasts through a restart, one that was res
   expect(runner.settings.changed().size).toBe(0);
 });
 
-test("[K77] a change holds when it is answered, and what is refused changes nothing", async () => {
+test("[K77] a change is in effect when it is answered, and a refused one changes nothing", async () => {
   const { execute, failure, runner } = await openStatements();
   const { items, transactionId } = await execute("ALTER SYSTEM SET dql_strict_mode = true");
   expect(items).toEqual([{ dql_strict_mode: true }]);
@@ -53,7 +53,7 @@ test("[K77] a change holds when it is answered, and what is refused changes noth
   expect(again.transactionId).toBe(transactionId);
 });
 
-test("[K77] a change that could not be written does not hold", async () => {
+test("[K77] a change that could not be written has no effect", async () => {
   const { execute, runner, disk, storage } = await openStatements();
   await execute("ALTER SYSTEM SET dql_request_history_size = 7");
   const commit = storage.commit.bind(storage);
@@ -64,7 +64,7 @@ test("[K77] a change that could not be written does not hold", async () => {
   expect(disk).toBeDefined();
 });
 
-test("[K77] a stored value that this version does not take is left at its default", async () => {
+test("[K77] a stored value that this version does not accept stays at its default", async () => {
   const opened = await openStatements();
   await opened.store.transact((transaction) =>
     transaction.apply([

@@ -79,7 +79,7 @@ describe("rows", () => {
     ]);
   });
 
-  test("all_collections also has those of the system", async () => {
+  test("all_collections also has the system collections", async () => {
     const { rows, write } = await bench();
     await write(insert("cars", 1));
     const all = rows("all_collections");
@@ -140,7 +140,7 @@ describe("rows", () => {
     expect(rows("actives")).toEqual([]);
   });
 
-  test("finished requests may be deleted by id", async () => {
+  test("finished requests can be deleted by id", async () => {
     const { rows, requests, read } = await bench();
     for (const text of ["a", "b"]) begin(requests, text).finish();
     const [first, second] = rows("request_history").map(({ id }) => id);
@@ -172,7 +172,7 @@ describe("rows", () => {
     },
   );
 
-  test("the statement cache tells its rows as a host does", async () => {
+  test("the statement cache supplies its rows as a host does", async () => {
     const state = await bench();
     const cache = new StatementCache<number>();
     cache.get("SELECT 1", () => 1);
@@ -217,7 +217,7 @@ describe("system_info", () => {
     });
   });
 
-  test("it tells the facts of the store", async () => {
+  test("system_info shows the facts of the store", async () => {
     const state = await bench();
     await state.write(insert("cars", 1), insert("cars", 2));
     await state.write(insert("bikes", 1));
@@ -232,7 +232,7 @@ describe("system_info", () => {
     expect(info.get("store collection_num_docs[bikes]")).toBe(1);
   });
 
-  test("it tells which parameters were changed, and the sync scopes", async () => {
+  test("system_info shows which parameters were changed, and the sync scopes", async () => {
     const state = await bench();
     state.settings.set("DQL_STRICT_MODE", true);
     state.settings.set("user_collection_sync_scopes", { cars: "LocalPeerOnly" });
@@ -242,7 +242,7 @@ describe("system_info", () => {
     expect(info.has("core non_default_system_parameter[tombstone_ttl_hours]")).toBe(false);
   });
 
-  test("a host adds what only it knows", async () => {
+  test("a host adds its own facts", async () => {
     const state = await bench();
     state.facts = { info: () => [{ namespace: "core", key: "version", value: "1.2.3" }] };
     expect(infoOf(state).get("core version")).toBe("1.2.3");

@@ -57,7 +57,7 @@ describe("integers", () => {
   ];
   type Exact = (a: Outcome, b: Outcome) => Outcome;
 
-  test("every operator agrees with exact integers, and fails where 64 bits end", () => {
+  test("every operator agrees with exact integers, and fails beyond 64 bits", () => {
     fc.assert(
       fc.property(integers, integers, (a, b) => {
         for (const [operator, calculate] of exact) {
@@ -73,14 +73,14 @@ describe("integers", () => {
     );
   });
 
-  test("they go on past 2^63 to 2^64-1, and no further", () => {
+  test("they continue past 2^63 to 2^64-1, and no further", () => {
     expect(multiply(2n ** 62n, 2)).toBe(2n ** 63n);
     expect(add(INTEGER_MAX, 1)).toBe(OVERFLOW);
     expect(subtract(INTEGER_MIN, 1)).toBe(OVERFLOW);
     expect(divide(INTEGER_MIN, -1)).toBe(2n ** 63n);
   });
 
-  test("division cuts off towards zero, the remainder has the sign of the left side", () => {
+  test("division truncates towards zero, and the remainder has the sign of the left side", () => {
     expect(divide(7, 2)).toBe(3);
     expect(divide(-7, 2)).toBe(-3);
     expect(remainder(-7, 3)).toBe(-1);
@@ -133,8 +133,8 @@ describe("floats", () => {
   });
 });
 
-describe("operands that are no numbers", () => {
-  test("a failure comes before MISSING, MISSING before null, null before a wrong type", () => {
+describe("operands that are not numbers", () => {
+  test("a failure takes precedence over MISSING, MISSING over null, null over a wrong type", () => {
     for (const operator of Object.values(OPERATORS)) {
       for (const [a, b, result] of [
         [FAILED, MISSING, FAILED],
@@ -149,7 +149,7 @@ describe("operands that are no numbers", () => {
     }
   });
 
-  test("nothing becomes a number that was none", () => {
+  test("other types are never converted to numbers", () => {
     for (const operator of Object.values(OPERATORS)) {
       for (const datum of ["1", true, [1], { a: 1 }, new Uint8Array([1])]) {
         expect(reasonOf(operator(datum, 1))).toContain("expected a number");
@@ -159,7 +159,7 @@ describe("operands that are no numbers", () => {
     expect(reasonOf(add("a", 1))).toBe("expected a number, found text");
   });
 
-  test("the minus sign leaves null, MISSING and failures, and refuses the rest", () => {
+  test("unary minus passes null, MISSING and failures through, and refuses other types", () => {
     expect(negate(null)).toBeNull();
     expect(negate(MISSING)).toBe(MISSING);
     expect(negate(FAILED)).toBe(FAILED);
@@ -180,14 +180,14 @@ describe("||", () => {
     expect(reasonOf(concat([1], [2]))).toBe("expected text, found an array");
   });
 
-  test("the first null or MISSING from the left decides", () => {
+  test("returns the first null or MISSING from the left", () => {
     expect(concat(null, MISSING)).toBeNull();
     expect(concat(MISSING, null)).toBe(MISSING);
     expect(concat("a", null)).toBeNull();
     expect(concat(null, FAILED)).toBe(FAILED);
   });
 
-  test("text that would be too long fails", () => {
+  test("fails for text that would be too long", () => {
     const half = "x".repeat(TEXT_LENGTH_MAX / 2);
     expect(concat(half, half)).toHaveLength(TEXT_LENGTH_MAX);
     expect(concat(`${half}x`, half)).toBe(TEXT_TOO_LONG);

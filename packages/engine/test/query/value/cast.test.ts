@@ -37,7 +37,7 @@ test("null stays null and MISSING stays MISSING, whatever the type", () => {
 });
 
 describe("to an integer", () => {
-  test("floats are cut off, booleans are 1 and 0", () => {
+  test("floats are truncated, booleans are 1 and 0", () => {
     expectCasts("integer", [
       [5, 5],
       [2n ** 60n, 2n ** 60n],
@@ -51,7 +51,7 @@ describe("to an integer", () => {
     ]);
   });
 
-  test("text must be digits and nothing else, or hexadecimal", () => {
+  test("text must consist of digits only, or be hexadecimal", () => {
     expectCasts("integer", [
       ["12", 12],
       ["-12", -12],
@@ -72,7 +72,7 @@ describe("to an integer", () => {
     ]);
   });
 
-  test("what 64 bits cannot hold is MISSING", () => {
+  test("a value outside 64 bits is MISSING", () => {
     expectCasts("integer", [
       ["18446744073709551616", MISSING],
       ["9".repeat(100_000), MISSING],
@@ -82,7 +82,7 @@ describe("to an integer", () => {
     ]);
   });
 
-  test("a long text of zeros that is no number is refused in one pass", () => {
+  test("a long text of zeros that is not a number is refused in one pass", () => {
     expect(castDatum(`${"0".repeat(1_000_000)}x`, "integer")).toBe(MISSING);
     expect(castDatum(`${"1".repeat(1_000_000)}x`, "float")).toBe(MISSING);
   });
@@ -96,7 +96,7 @@ describe("to an integer", () => {
   });
 });
 
-test("to a float: numbers, booleans, and text as a number is written", () => {
+test("to a float: numbers, booleans, and text that is a number literal", () => {
   expectCasts("float", [
     [1, new Float(1)],
     [1.9, 1.9],
@@ -155,7 +155,7 @@ test("to a boolean: numbers by whether they are zero, text only as true or false
   ]);
 });
 
-test("to binary: text as UTF-8, numbers as eight bytes, a boolean as one, all else as JSON", () => {
+test("to binary: text as UTF-8, numbers as eight bytes, a boolean as one, everything else as JSON", () => {
   expectCasts("binary", [
     ["aé", new Uint8Array([0x61, 0xc3, 0xa9])],
     [new Uint8Array([1]), new Uint8Array([1])],
@@ -167,21 +167,21 @@ test("to binary: text as UTF-8, numbers as eight bytes, a boolean as one, all el
   ]);
 });
 
-test("to an array or an object nothing can be cast, and that is a failure", () => {
+test("to an array or an object: every cast fails", () => {
   for (const datum of ["[1]", 1, [1], { a: 1 }]) {
     expect(reasonOf(castDatum(datum, "array"))).toContain("expected a type to cast to");
     expect(reasonOf(castDatum(datum, "object"))).toContain("expected a type to cast to");
   }
 });
 
-test("names of types are known in any case", () => {
+test("names of types are recognised in any case", () => {
   expect(castTypeOf("INT")).toBe("integer");
   expect(castTypeOf("Integer")).toBe("integer");
   for (const type of TYPES) expect(castTypeOf(type)).toBe(type);
   expect(castTypeOf("varchar")).toBeUndefined();
 });
 
-test("what is cast to text and back is what it was", () => {
+test("a value cast to text and back is unchanged", () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }), (integer) => {
       const datum = castDatum(String(integer), "integer");

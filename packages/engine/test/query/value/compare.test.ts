@@ -66,7 +66,7 @@ describe("the total order", () => {
     );
   });
 
-  test("it is the order of the values that the data become", () => {
+  test("it is the order of the stored values", () => {
     const valueOf = (datum: Datum): ReturnType<typeof toValue> | undefined =>
       datum === MISSING ? undefined : toValue(datum);
     fc.assert(
@@ -77,7 +77,7 @@ describe("the total order", () => {
     );
   });
 
-  test("equal data, order 0 and the same key are one and the same", () => {
+  test("data are equal exactly if they order as 0 and have the same key", () => {
     fc.assert(
       fc.property(anyDatum, anyDatum, (a, b) => {
         expect(equalData(a, b)).toBe(compareData(a, b) === 0);
@@ -88,7 +88,7 @@ describe("the total order", () => {
     );
   });
 
-  test("a float that is whole equals the integer, to the last bit", () => {
+  test("a whole float equals the integer, to the last bit", () => {
     expect(equalData(1, new Float(1))).toBe(true);
     expect(equalData([{ a: 1 }], [{ a: new Float(1) }])).toBe(true);
     expect(equalData(0, new Float(-0))).toBe(true);
@@ -97,7 +97,7 @@ describe("the total order", () => {
     expect(dataKey(2n ** 60n)).toBe(dataKey(new Float(2 ** 60)));
   });
 
-  test("keys of arrays and objects keep their parts apart", () => {
+  test("keys of arrays and objects keep their parts separate", () => {
     expect(dataKey(["a", "b"])).not.toBe(dataKey(["ab"]));
     expect(dataKey(["a", ["b"]])).not.toBe(dataKey([["a"], "b"]));
     expect(dataKey({ a: "b" })).not.toBe(dataKey(["a", "b"]));
@@ -105,7 +105,7 @@ describe("the total order", () => {
     expect(dataKey("n1")).not.toBe(dataKey(1));
   });
 
-  test("no two lists of keys have one key", () => {
+  test("two different lists of keys have different keys", () => {
     const keys = fc.array(fc.string({ unit: fc.constantFrom("1", ":", "a") }), { maxLength: 4 });
     fc.assert(
       fc.property(keys, keys, (a, b) => {
@@ -116,7 +116,7 @@ describe("the total order", () => {
     );
   });
 
-  test("of equal data the first is told, and only its key is counted", () => {
+  test("only the first of equal data is returned, and only its key is counted", () => {
     const counted: number[] = [];
     const isFirst = firstOfEquals((bytes) => counted.push(bytes));
     expect([1, new Float(1), "1", 1, MISSING, null, MISSING].filter(isFirst)).toEqual([
@@ -142,7 +142,7 @@ function structuredCopy(datum: Datum): Datum {
 }
 
 describe("the operators", () => {
-  test("between types, and with MISSING, there is no answer", () => {
+  test("across types, and with MISSING, the result is MISSING", () => {
     const data: Datum[] = [true, 1, "1", new Uint8Array([1]), [1], { a: 1 }];
     for (const a of data) {
       expect(orderComparable(a, MISSING)).toBe(MISSING);
@@ -155,7 +155,7 @@ describe("the operators", () => {
     }
   });
 
-  test("null gives null, also with another type, but MISSING comes first", () => {
+  test("null gives null, also with another type, but MISSING takes precedence", () => {
     for (const datum of [1, "a", null, [1], {}]) {
       expect(orderComparable(datum, null)).toBeNull();
       expect(equalComparable(null, datum)).toBeNull();
@@ -172,14 +172,14 @@ describe("the operators", () => {
     expect(orderComparable(new Float(0), new Float(-0))).toBe(0);
   });
 
-  test("text goes by code point", () => {
+  test("text is compared by code point", () => {
     expect(orderComparable("B", "a")).toBe(-1);
     expect(orderComparable("", "a")).toBe(-1);
     expect(orderComparable("\uffff", "\u{1f600}")).toBe(-1);
     expect(equalComparable("a", "A")).toBe(false);
   });
 
-  test("arrays go by their elements, then by length", () => {
+  test("arrays are compared by their elements, then by length", () => {
     expect(orderComparable([1, 2], [2, 1])).toBe(-1);
     expect(orderComparable([1], [1, 0])).toBe(-1);
     expect(orderComparable([2], [1, 5])).toBe(1);
@@ -187,7 +187,7 @@ describe("the operators", () => {
     expect(equalComparable([1], [1, 0])).toBe(false);
   });
 
-  test("the first elements that are not equal decide, also when one is null", () => {
+  test("the first unequal elements decide, even if one is null", () => {
     expect(equalComparable([1, null], [1, null])).toBeNull();
     expect(equalComparable([1, null], [2, null])).toBe(false);
     expect(equalComparable([null, 1], [null, 2])).toBeNull();
@@ -198,7 +198,7 @@ describe("the operators", () => {
     expect(orderComparable([], [null])).toBe(-1);
   });
 
-  test("the first elements that are not equal decide, also when they cannot be compared", () => {
+  test("the first unequal elements decide, even if they cannot be compared", () => {
     expect(equalComparable([1], ["1"])).toBe(MISSING);
     expect(equalComparable([1], ["1", 2])).toBe(MISSING);
     expect(equalComparable([null, 1], [null, "1"])).toBeNull();
@@ -221,7 +221,7 @@ describe("the operators", () => {
     expect(equalComparable({ a: null }, { b: null })).toBe(false);
   });
 
-  test("of objects, the first key that differs decides, and to lack it is to be less", () => {
+  test("the first key that differs between objects decides, and an object without it is less", () => {
     expect(orderComparable({ b: 1 }, { a: 2 })).toBe(-1);
     expect(orderComparable({ a: 1 }, { b: 1 })).toBe(1);
     expect(orderComparable({}, { a: 1 })).toBe(-1);
@@ -233,7 +233,7 @@ describe("the operators", () => {
     expect(orderComparable({ a: null }, {})).toBe(1);
   });
 
-  test("they agree with each other, and from both sides", () => {
+  test("they are consistent with each other, and symmetric", () => {
     fc.assert(
       fc.property(anyDatum, anyDatum, (a, b) => {
         const order = orderComparable(a, b);
@@ -248,7 +248,7 @@ describe("the operators", () => {
     );
   });
 
-  test("for scalars they are the total order", () => {
+  test("for scalars they agree with the total order", () => {
     fc.assert(
       fc.property(anyDatum, anyDatum, (a, b) => {
         const order = orderComparable(a, b);

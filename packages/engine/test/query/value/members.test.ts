@@ -27,7 +27,7 @@ function lookThrough(value: Value, list: readonly Value[]): boolean | null | und
   return answers.includes(null) ? null : false;
 }
 
-test("a table tells what the list tells", () => {
+test("a lookup table agrees with the list", () => {
   let reported = 0;
   fc.assert(
     fc.property(anyList, anyMember, (list, value) => {
@@ -55,7 +55,7 @@ test("a short list, or one of several types, has no table", () => {
   expect(membersOf(Array(9).fill(null), take).find).toBeUndefined();
 });
 
-test("a list that comes again in a run has a table; one that comes once, or in the next run, has none", () => {
+test("a list that recurs in a run has a lookup table; one that occurs once, or in the next run, has none", () => {
   const budget = { take: (): void => undefined };
   const run = { budget };
   const list = Array.from({ length: 20 }, (_, i) => `store-${i}`);

@@ -59,21 +59,21 @@ test.each([
   expect(isSimilar(text, pattern)).toBe(false);
 });
 
-test("all other signs stand for themselves", () => {
+test("all other characters are literal", () => {
   for (const text of [".", "^", "$", "\\", "\\d", "a.b", "^a$", "#", " ", "a-b", "/", "&", "'"]) {
     expect(isSimilar(text, text), text).toBe(true);
   }
   expect(isSimilar("5", "\\d")).toBe(false);
 });
 
-test("in brackets the signs of a pattern stand for themselves", () => {
+test("in brackets pattern characters are literal", () => {
   for (const text of ["%", "_", ".", "(", "|", "*", "\\", "[", "^"]) {
     expect(isSimilar(text, `[a${text}]`), text).toBe(true);
     expect(isSimilar("x", `[a${text}]`), text).toBe(false);
   }
 });
 
-test("the character after the escape character stands for itself", () => {
+test("the character after the escape character is literal", () => {
   expect(isSimilar("a%", "a!%", "!")).toBe(true);
   expect(isSimilar("ab", "a!%", "!")).toBe(false);
   expect(isSimilar("(", "!(", "!")).toBe(true);
@@ -113,14 +113,14 @@ test.each([
   expect(isSimilar("a", pattern)).toBeUndefined();
 });
 
-test("an escape character is one character; at the end it stands for nothing", () => {
+test("an escape is one character; at the end of a pattern it has no effect", () => {
   expect(isSimilar("a", "a!", "!")).toBe(true);
   expect(isSimilar("a", "[a!", "!")).toBeUndefined();
   expect(isSimilar("a", "a", "")).toBeUndefined();
   expect(isSimilar("a", "a", "!!")).toBeUndefined();
 });
 
-test("a pattern without signs is similar to itself and to nothing else", () => {
+test("a pattern without special characters matches itself and nothing else", () => {
   const anyPlain = fc.string({ unit: "binary", maxLength: 8 }).filter((text) => {
     return !/[%_|()[\]{}+*?]/.test(text);
   });
@@ -132,7 +132,7 @@ test("a pattern without signs is similar to itself and to nothing else", () => {
   );
 });
 
-test("any pattern is valid or not, and being matched never throws", () => {
+test("any pattern is valid or not, and matching never throws", () => {
   const anySigns = fc.array(fc.constantFrom(...Array.from("ab%_|()[]{}+*?^-:1,\\.")), {
     maxLength: 10,
   });

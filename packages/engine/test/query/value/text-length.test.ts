@@ -22,7 +22,7 @@ test("bytes and characters are counted as the host counts them", () => {
   );
 });
 
-test("the place of a character is where those before it end", () => {
+test("the position of a character is the end of those before it", () => {
   fc.assert(
     fc.property(anyText, fc.nat(20), (text, count) => {
       const before = Array.from(text).slice(0, count).join("");
@@ -31,7 +31,7 @@ test("the place of a character is where those before it end", () => {
   );
 });
 
-test("one character is one, also outside the first plane, and half of one", () => {
+test("a character beyond the basic plane counts as one, and so does half of one", () => {
   for (const text of ["a", "%", "\u{1f600}", "\ud83d", "\udc00"]) {
     expect(isOneCharacter(text)).toBe(true);
   }
@@ -40,7 +40,7 @@ test("one character is one, also outside the first plane, and half of one", () =
   }
 });
 
-test("bytes of long text are counted, wherever it is not plain", () => {
+test("bytes of long text are counted, wherever it is not ASCII", () => {
   const plain = "plain text\n".repeat(1_000);
   for (const odd of ["", "ä", "€", "😀", "\u0000\u007f"]) {
     for (const text of [plain + odd, odd + plain, plain + odd + plain]) {

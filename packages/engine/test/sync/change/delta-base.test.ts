@@ -10,7 +10,7 @@ import { openStreams, turns } from "../../support/open-streams.ts";
 
 const DAY = 86_400_000;
 
-test("[S18] a document whose UNSETs may be forgotten comes whole: an increment of today counts for all", async () => {
+test("[S18] a document whose UNSETs may be forgotten is sent whole: new increments count for all peers", async () => {
   const retention = { ...DEFAULT_RETENTION, logAgeMs: DAY, horizonMs: DAY };
   const { put, execute, store, platform, follow } = await openStreams({ store: { retention } });
   const text = "x".repeat(5000);

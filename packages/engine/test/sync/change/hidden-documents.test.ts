@@ -48,7 +48,7 @@ test("[S14] a piece that ends at a hidden document does not name it", async () =
   expect([...namedIds(receiver)]).toEqual(["c14", "c21", "c28"]);
 });
 
-test("[S13] neither does a piece of a comparison", async () => {
+test("[S13] a piece of a comparison does not name it either", async () => {
   const { put, receiver: open } = await openStreams({ limits: { pieceLooks: 3 } });
   for (let i = 10; i < 30; i++) await put("cars", car(`c${i}`, i % 7 === 0));
   const receiver = open(SOME);
@@ -64,7 +64,7 @@ test("[S13] neither does a piece of a comparison", async () => {
   expect([...namedIds(receiver)]).toEqual(["c14", "c21", "c28"]);
 });
 
-test("[S15] what comes to match behind what was sent, and before what was looked at, stays", async () => {
+test("[S15] a document that comes to match in a range already read is kept", async () => {
   const limits = { pieceLooks: 3, joinTransactions: 0 };
   const setup = { limits, platform: { elapsed: hurriedClock() } };
   const { put, receiver: open } = await openStreams(setup);
@@ -82,7 +82,7 @@ test("[S15] what comes to match behind what was sent, and before what was looked
   expect(reported).toEqual(new Set(["c10", "c11", "c59"]));
 });
 
-test("[S17] a document that was hidden before it was deleted is dropped, when it comes as one", async () => {
+test("[S17] a document hidden before it was deleted is sent as `drop`", async () => {
   const { put, execute, receiver: open, store } = await openStreams();
   await put("cars", car("a", true), car("b", true));
   const receiver = open(SOME);
@@ -104,7 +104,7 @@ test("[S17] a document that was hidden before it was deleted is dropped, when it
   ]);
 });
 
-test("[S28] an outcome that was read by the rights of before is read again", async () => {
+test("[S28] an outcome that was read with earlier rights is read again", async () => {
   const { put, receiver: open } = await openStreams({ platform: { elapsed: hurriedClock() } });
   await put("cars", car("a", true));
   const receiver = open(SOME);

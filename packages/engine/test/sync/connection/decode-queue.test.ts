@@ -24,7 +24,7 @@ function holdsOf(client: SyncClient): boolean[] {
   return holds;
 }
 
-test("[S64] what comes behind a message that takes long to read waits for it, and no more is read", async () => {
+test("[S64] later messages wait for one that takes long to decode, and no more are read", async () => {
   const { join } = await openSyncServer();
   const client = join("a");
   const other = join("b");
@@ -40,7 +40,7 @@ test("[S64] what comes behind a message that takes long to read waits for it, an
   expect(holds).toEqual([true, false, true, false]);
 });
 
-test("[S64] one that is wrong after long reading ends its connection alone", async () => {
+test("[S64] a message that fails after long decoding ends only its own connection", async () => {
   const { join, faults, server } = await openSyncServer();
   const client = join("a");
   const other = join("b");
@@ -52,7 +52,7 @@ test("[S64] one that is wrong after long reading ends its connection alone", asy
   expect(server.stats().sessions).toBe(1);
 });
 
-test("[S64] a connection that is gone is not read to the end", async () => {
+test("[S64] decoding stops if the connection is gone", async () => {
   const { join, platform, server, faults } = await openSyncServer();
   const client = join("a");
   const later = join("b");
@@ -64,7 +64,7 @@ test("[S64] a connection that is gone is not read to the end", async () => {
   expect([server.stats().sessions, faults]).toEqual([1, []]);
 });
 
-test("[S64] messages that take long are read one at a time, also behind one that fails", async () => {
+test("[S64] messages that take long are decoded one at a time, also after one that fails", async () => {
   const seen: string[] = [];
   function* reading(name: string, turns: number): Generator<void, string> {
     for (let i = 0; i < turns; i++) {
@@ -85,7 +85,7 @@ test("[S64] messages that take long are read one at a time, also behind one that
   expect(seen).toEqual(["one", "one", "one", "bad", "bad", "two"]);
 });
 
-test("[S64] what nobody wants any more leaves the line when something new comes, not when it is its turn", async () => {
+test("[S64] messages of a closed connection leave the queue when a new one arrives, not at their turn", async () => {
   const steps: (() => void)[] = [];
   const line = new DecodeQueue(() => new Promise((resolve) => steps.push(resolve)));
   function* endless(): Generator<void, string> {

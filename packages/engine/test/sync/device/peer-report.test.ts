@@ -18,7 +18,7 @@ function sizeOf({ heard }: SyncClient): number {
   return heard.reduce((sum, message) => sum + encodeMessage(message).length, 0);
 }
 
-test("[S43] a report tells who that is, what it follows, and how far it is", async () => {
+test("[S43] a report has the identity of the peer, its subscriptions and its position", async () => {
   const { server, store, platform, tick, admissions } = await openSyncServer();
   const expiresMs = START_MS + 3_600_000;
   const identity = { team: "red" };
@@ -93,7 +93,7 @@ test("[S43] a report tells who that is, what it follows, and how far it is", asy
   });
 });
 
-test("[S43] of a peer that has told nothing there is nothing to be told", async () => {
+test("[S43] a report of a peer that sent no position has none", async () => {
   const { server, join } = await openSyncServer();
   join("a");
   const [report] = server.peers();
@@ -117,7 +117,7 @@ test("[S43] of a peer that has told nothing there is nothing to be told", async 
   ]);
 });
 
-test("[S43] a peer that says it is further than the store is as far as the store", async () => {
+test("[S43] a peer that claims a position beyond the store counts as at the store's position", async () => {
   const { server, join, tick } = await openSyncServer();
   const a = join("a");
   a.say({ t: "subscribe", id: 1, query: QUERY, args: {} });
@@ -127,7 +127,7 @@ test("[S43] a peer that says it is further than the store is as far as the store
   expect(server.peer(1)?.progress).toEqual({ sentTxn: 0, appliedTxn: 0, lag: 0, uploads: 0 });
 });
 
-test("[S9] [S27] the last error is that of a subscription or an upload that was refused", async () => {
+test("[S9] [S27] the last error is that of a refused subscription or upload", async () => {
   const { server, join, platform, tick, admissions } = await openSyncServer();
   const rules = { cars: ["owner == 'ada'"] };
   admissions.set("ada", { authority: authorityOf(rules, rules), credential: "ada" });
@@ -158,7 +158,7 @@ test("[S9] [S27] the last error is that of a subscription or an upload that was 
   });
 });
 
-test("[S6] the last report of a peer that was sent away says why", async () => {
+test("[S6] the last report of a disconnected peer has the reason", async () => {
   const { server, join } = await openSyncServer();
   const errors: (string | undefined)[] = [];
   server.onPeers(({ report, kind }) => {
@@ -170,7 +170,7 @@ test("[S6] the last report of a peer that was sent away says why", async () => {
   expect(errors).toEqual(["unauthorized", undefined]);
 });
 
-test("[S22] a subscription that does not keep up is behind, and one that begins fills", async () => {
+test("[S22] a subscription that does not keep up is behind, and a new one is filling", async () => {
   const limits = { queueBytes: 1000, roomBytes: 1000 };
   const { server, store, join, platform } = await openSyncServer({ limits });
   const a = join("a");
@@ -188,7 +188,7 @@ test("[S22] a subscription that does not keep up is behind, and one that begins 
   expect(server.peer(1)?.progress).toEqual({ sentTxn: 0, lag: 1, uploads: 0 });
 });
 
-test("a report lists what a peer follows up to a size, and counts the rest", async () => {
+test("a report lists subscriptions up to a size, and counts the rest", async () => {
   const { server, join } = await openSyncServer();
   const client = join("a");
   for (let id = 1; id <= 20; id++) {

@@ -24,8 +24,8 @@ function keysOf({ server }: SyncBench): string[] {
   return server.peers().map(({ description }) => description.key);
 }
 
-describe("who is there", () => {
-  test("[S40] the newest connection of a key and credential is the one that is listed", async () => {
+describe("connected peers", () => {
+  test("[S40] the newest connection of a key and credential is listed", async () => {
     const bench = await openSyncServer();
     const first = bench.join("a");
     bench.join("b");
@@ -44,7 +44,7 @@ describe("who is there", () => {
     ]);
   });
 
-  test("[S40] when the newest connection of a peer ends, an older one that lives is listed in its place", async () => {
+  test("[S40] when the newest connection of a peer ends, an older open one is listed in its place", async () => {
     const bench = await openSyncServer();
     const { server, join, tick } = bench;
     const kinds: string[] = [];
@@ -71,7 +71,7 @@ describe("who is there", () => {
     expect(server.peers().map(({ session }) => session)).toEqual([2, 3]);
   });
 
-  test("[S41] what nobody is told of is no reason to tell", async () => {
+  test("[S41] changes of private data do not notify watchers", async () => {
     const { join, tick, admissions } = await openSyncServer();
     admissions.set("renewed", { authority: undefined, credential: "k", userId: "ada" });
     admissions.set("again", { authority: undefined, credential: "k", userId: "bob" });
@@ -87,7 +87,7 @@ describe("who is there", () => {
     expect(reported(watcher)).toHaveLength(1);
   });
 
-  test("[S40] the host is told who joined, changed and left, and a place that is taken is left", async () => {
+  test("[S40] the host is notified of peers that joined, changed, left or were replaced", async () => {
     const bench = await openSyncServer();
     const { server, join, tick, faults } = bench;
     const heard: string[] = [];
@@ -120,7 +120,7 @@ describe("who is there", () => {
     expect(keysOf(bench)).toEqual(["b"]);
   });
 
-  test("[S40] a peer whose new token is of another credential is the same session", async () => {
+  test("[S40] a peer that renews its token with another credential stays the same session", async () => {
     const bench = await openSyncServer();
     const { server, join, tick, admissions } = bench;
     admissions.set("renewed", { authority: undefined, credential: "new", userId: "ada" });
@@ -140,7 +140,7 @@ describe("who is there", () => {
     expect(server.peers().map(({ session }) => session)).toEqual([2, 3]);
   });
 
-  test("[S5] a peer that is dead is in no list after a minute", async () => {
+  test("[S5] a dead peer is in no list after a minute", async () => {
     const bench = await openSyncServer();
     const view = new PresenceView();
     const live = watching(bench.join("a"));
@@ -156,7 +156,7 @@ describe("who is there", () => {
 });
 
 describe("watching", () => {
-  test("[S41] [S42] a watcher gets the whole list, without itself, and nothing that is private", async () => {
+  test("[S41] [S42] a watcher gets the whole list, without itself and without private data", async () => {
     const { join, tick, admissions, server } = await openSyncServer();
     admissions.set("jwt", {
       authority: undefined,
@@ -194,14 +194,14 @@ describe("watching", () => {
     expect(reported(b)).toEqual([]);
   });
 
-  test("[S41] who is alone is told so", async () => {
+  test("[S41] a watcher that is alone gets an empty list", async () => {
     const { join, tick } = await openSyncServer();
     const a = watching(join("a"));
     tick();
     expect(reported(a)).toEqual([{ t: "presence", isWhole: true, total: 0, peers: [], gone: [] }]);
   });
 
-  test("[S41] then it is told who came, changed or left, gathered until the next tick", async () => {
+  test("[S41] then it receives which peers came, changed or left, gathered until the next tick", async () => {
     const { join, tick } = await openSyncServer();
     const watcher = watching(join("w"));
     const a = join("a");
@@ -226,7 +226,7 @@ describe("watching", () => {
     expect(reported(watcher)).toEqual([{ t: "presence", total: 0, peers: [], gone: [2, 3] }]);
   });
 
-  test("[S41] a watcher that changed is not told of itself, the others are", async () => {
+  test("[S41] a watcher that changed is not notified of itself, the others are", async () => {
     const { join, tick } = await openSyncServer();
     const a = watching(join("a"));
     const b = watching(join("b"));
@@ -240,7 +240,7 @@ describe("watching", () => {
     expect(reported(b)[0]?.peers.map(({ key }) => key)).toEqual(["a", "c"]);
   });
 
-  test("[S41] who does not watch any more is told nothing, and gets the list when it does again", async () => {
+  test("[S41] a peer that stopped watching receives nothing, and gets the list when it watches again", async () => {
     const { server, join, tick } = await openSyncServer();
     const a = watching(watching(join("a")));
     tick();
@@ -256,7 +256,7 @@ describe("watching", () => {
     expect([view.keys, view.total, view.messages]).toEqual([["b"], 1, 1]);
   });
 
-  test("[S40] [S41] a connection whose place was taken is not told of the one that took it", async () => {
+  test("[S40] [S41] a replaced connection is not notified of the one that replaced it", async () => {
     const { join, tick } = await openSyncServer();
     const former = watching(join("a"));
     join("b");
@@ -273,7 +273,7 @@ describe("watching", () => {
     expect([view.hear(former.rest()).keys, view.total]).toEqual([["b"], 1]);
   });
 
-  test("[S82] those that came first are told of, and who is behind them moves up", async () => {
+  test("[S82] the list has the earliest peers, and the next one moves up when one leaves", async () => {
     const { join, tick } = await openSyncServer({ limits: { listedPeers: 3 } });
     const watcher = watching(join("w"));
     const [a] = ["a", "b", "c", "d"].map((key) => join(key));
@@ -290,7 +290,7 @@ describe("watching", () => {
     expect([view.keys, view.total]).toEqual([["b", "c"], 4]);
   });
 
-  test("[S41] a long list comes in pieces, and what changes meanwhile comes along", async () => {
+  test("[S41] a long list is sent in pieces, together with changes in the meantime", async () => {
     const limits = { frameBytes: 1000, roomBytes: 1500 };
     const { join, tick } = await openSyncServer({ limits });
     const filler = "x".repeat(300);
@@ -320,7 +320,7 @@ describe("watching", () => {
     expect(view.peers.get(19)?.metadata).toEqual({ filler, isLast: true });
   });
 
-  test("[S82] nothing is queued for one that does not read; it gets the whole list when it does", async () => {
+  test("[S82] nothing is queued for a watcher that does not read; it gets the whole list when it reads", async () => {
     const { join, tick } = await openSyncServer();
     const watcher = watching(join("w"));
     tick();
@@ -368,7 +368,7 @@ class Ears {
   }
 }
 
-test("[S41] much that is new of peers is looked at in turns: who changed or left meanwhile is told of as it is", async () => {
+test("[S41] many changes are encoded in slices: a peer that changes meanwhile is sent in its latest state", async () => {
   const { join, tick, platform } = await openSyncServer();
   const many = { list: Array.from({ length: 15_000 }, () => 1) };
   const clients = Array.from({ length: 40 }, (_, i) => join(`p${i}`, "full", many));
@@ -390,7 +390,7 @@ test("[S41] much that is new of peers is looked at in turns: who changed or left
   expect(view.peers.get(1)?.metadata).toEqual({ n: 1 });
 });
 
-test("[S41] any churn ends in lists that are exact", async () => {
+test("[S41] any churn ends in exact lists", async () => {
   const bench = await openSyncServer({ limits: { listedPeers: 12, frameBytes: 600 } });
   const random = seededRandom(8);
   const clients: SyncClient[] = [];
@@ -434,7 +434,7 @@ test("[S41] any churn ends in lists that are exact", async () => {
   }
 });
 
-test("[S41] what a thousand watchers are told is made once, and nothing is held for those who left", async () => {
+test("[S41] changes for a thousand watchers are encoded once, and nothing is held for those who left", async () => {
   const { server, tick, platform } = await openSyncServer();
   const connect = (key: string): { ears: Ears; end: () => void } => {
     const ears = new Ears();
@@ -471,7 +471,7 @@ async function settle({ platform }: SyncBench): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await platform.pause();
 }
 
-test("[S82] news for many are sent over several ticks, and what happens meanwhile is told together", async () => {
+test("[S82] changes for many watchers are sent over several ticks, and later ones are combined", async () => {
   const changeBytes = 100_000;
   const bench = await openSyncServer({ limits: { changeBytes } });
   const watchers = Array.from({ length: 150 }, (_, i) => watching(bench.join(`w${i}`)));
@@ -510,7 +510,7 @@ test("[S82] news for many are sent over several ticks, and what happens meanwhil
   }
 });
 
-test("[S82] what waits for watchers that do not read is bounded for all of them together", async () => {
+test("[S82] the queue for watchers that do not read is bounded for all of them together", async () => {
   const limits = {
     unreadBytes: 400_000,
     changeBytes: 100_000,

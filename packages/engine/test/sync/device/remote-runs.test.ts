@@ -87,12 +87,12 @@ describe("asking", () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  test("[S44] nobody at all is answered with nothing", async () => {
+  test("[S44] a run for no session returns no answers", async () => {
     const { server } = await openSyncServer();
     expect(await server.run([], RUN).done).toEqual([]);
   });
 
-  test("[S44] statements at the same time are asked one after the other", async () => {
+  test("[S44] concurrent statements are sent one after the other", async () => {
     const { server, join, platform } = await openSyncServer();
     const clients = Array.from({ length: 300 }, (_, i) => join(`p${i}`));
     const sessions = clients.map((_, i) => i + 1);
@@ -111,7 +111,7 @@ describe("asking", () => {
     await Promise.all(running.map(({ done }) => done));
   });
 
-  test("[S44] hundreds are asked in turns, with one frame", async () => {
+  test("[S44] hundreds of sessions are asked in slices, with one frame", async () => {
     const { server, join, platform } = await openSyncServer();
     const clients = Array.from({ length: 300 }, (_, i) => join(`p${i}`));
     const running = server.run(
@@ -129,7 +129,7 @@ describe("asking", () => {
     );
   });
 
-  test("[S22] a peer on whose way too much waits is not asked", async () => {
+  test("[S22] a peer with too much in its queue is not asked", async () => {
     const { server, join } = await openSyncServer();
     const a = join("a");
     a.queuedBytes = 4 * 1024 * 1024 + 1;
@@ -138,7 +138,7 @@ describe("asking", () => {
     expect(a.rest()).toEqual([]);
   });
 
-  test("[S1] a statement that is larger than a message may be is sent to nobody", async () => {
+  test("[S1] a statement larger than a message is sent to no peer", async () => {
     const { server, join } = await openSyncServer();
     const a = join("a");
     const args = { blob: new Uint8Array(16 * 1024 * 1024) };
@@ -151,7 +151,7 @@ describe("asking", () => {
 });
 
 describe("failing", () => {
-  test("[S45] what the peer says went wrong is its answer, and rows before it mean nothing", async () => {
+  test("[S45] an error that the peer reports is its answer, and earlier rows are dropped", async () => {
     const { server, join } = await openSyncServer();
     const a = join("a");
     const running = server.run([1], RUN);
@@ -162,7 +162,7 @@ describe("failing", () => {
     expect(server.stats().remoteRuns).toEqual({ asked: 1, answered: 0, failed: 1 });
   });
 
-  test("[S46] a peer that is gone, or goes before its last piece, is not waited for", async () => {
+  test("[S46] a peer that is gone, or leaves before its last piece, is not waited for", async () => {
     const { server, join } = await openSyncServer();
     const [a, b] = [join("a"), join("b")];
     a.connection.closed();
@@ -179,7 +179,7 @@ describe("failing", () => {
     expect(answers.map(({ report }) => report?.session)).toEqual([undefined, 2]);
   });
 
-  test("[S46] a server that stops waits for nobody", async () => {
+  test("[S46] a stopping server waits for no peer", async () => {
     const { server, join } = await openSyncServer();
     const clients = Array.from({ length: 120 }, (_, i) => join(`p${i}`));
     const running = server.run(
@@ -190,7 +190,7 @@ describe("failing", () => {
     expect(new Set(await codesOf(running))).toEqual(new Set(["remote.lost"]));
   });
 
-  test("[S46] when the time is over those without an answer have failed, and are told to stop", async () => {
+  test("[S46] at the time limit peers without an answer have failed, and their runs are cancelled", async () => {
     const { server, join, tick } = await openSyncServer();
     const [a, b] = [join("a"), join("b")];
     const running = server.run([1, 2], RUN);
@@ -213,7 +213,7 @@ describe("failing", () => {
     expect(server.stats().remoteRuns).toEqual({ asked: 2, answered: 1, failed: 1 });
   });
 
-  test("[S46] a caller that goes away cancels, also what was not asked yet", async () => {
+  test("[S46] a caller that disconnects cancels its runs, also those not sent yet", async () => {
     const { server, join, platform } = await openSyncServer();
     const clients = Array.from({ length: 120 }, (_, i) => join(`p${i}`));
     const running = server.run(
@@ -229,7 +229,7 @@ describe("failing", () => {
     }
   });
 
-  test("[S46] a peer that sends more than was asked for is sent away, and is lost", async () => {
+  test("[S46] a peer that sends more than was asked for is disconnected, and its answer is lost", async () => {
     const { server, join } = await openSyncServer();
     const [a, b] = [join("a"), join("b")];
     const running = server.run([1, 2], { ...RUN, rows: 2 });
@@ -246,7 +246,7 @@ describe("failing", () => {
     expect(await codesOf(running)).toEqual(["remote.lost", "remote.lost"]);
   });
 
-  test("[S46] what is too much for all together is not held, and its peer is told to stop", async () => {
+  test("[S46] an answer beyond the total limit is not held, and the run of its peer is cancelled", async () => {
     const { server, join } = await openSyncServer();
     const [a, b, c] = [join("a"), join("b"), join("c")];
     const running = server.run([1, 2, 3], { ...RUN, allBytes: 100_000 });
@@ -267,7 +267,7 @@ describe("failing", () => {
     expect(a.isClosed).toBe(false);
   });
 
-  test("[S46] errors are held no more than rows are, and free what rows before them had taken", async () => {
+  test("[S46] errors count like rows, and free the memory of earlier rows", async () => {
     const { server, join } = await openSyncServer();
     const [a, b, c] = [join("a"), join("b"), join("c")];
     const running = server.run([1, 2, 3], { ...RUN, allBytes: 100_000 });
@@ -285,7 +285,7 @@ describe("failing", () => {
     expect(cancelsOf(b)).toEqual([]);
   });
 
-  test("[S46] who has answered most makes room for others, be it that it was first", async () => {
+  test("[S46] the peer with the largest answer is dropped to make room for others, even if it was first", async () => {
     const { server, join } = await openSyncServer();
     const [a, b, c, d] = [join("a"), join("b"), join("c"), join("d")];
     const running = server.run([1, 2, 3, 4], { ...RUN, allBytes: 100_000 });

@@ -29,7 +29,7 @@ async function connected(query: string = ALL, setup: Parameters<typeof openExpla
 }
 
 describe("verdicts", () => {
-  test("[S43] on_peer: it was sent, and the peer has said that it holds it", async () => {
+  test("[S43] on_peer: it was sent, and the peer has confirmed that it holds it", async () => {
     const rig = await connected();
     await rig.put({ _id: "a", n: 1 });
     expect(rig.explain("a").verdict).toBe("sent");
@@ -58,7 +58,7 @@ describe("verdicts", () => {
     await rig.close();
   });
 
-  test("[S43] what a fill has brought counts when a ping behind it was answered", async () => {
+  test("[S43] documents of a fill count when a later ping was answered", async () => {
     const rig = await openExplained();
     await rig.put({ _id: "a", n: 1 });
     rig.sync.start();
@@ -72,7 +72,7 @@ describe("verdicts", () => {
     await rig.close();
   });
 
-  test("[S16] sent: the network has taken it, and nothing was heard since", async () => {
+  test("[S16] sent: the network has taken it, and the peer has not answered since", async () => {
     const rig = await connected();
     await rig.tick();
     rig.wire.shut();
@@ -85,7 +85,7 @@ describe("verdicts", () => {
     await rig.close();
   });
 
-  test("[S22] queued: it was handed on and the network has not taken it", async () => {
+  test("[S22] queued: it was queued and the network has not taken it", async () => {
     const rig = await connected();
     rig.wire.shut();
     await rig.put({ _id: "a", n: 1 });
@@ -101,7 +101,7 @@ describe("verdicts", () => {
     await rig.close();
   });
 
-  test("[S15] not_yet_sent: a fill has not come to it", async () => {
+  test("[S15] not_yet_sent: a fill has not reached it", async () => {
     const rig = await openExplained({ limits: { pieceDocuments: 2, roomBytes: 300 } });
     const text = "x".repeat(400);
     for (const id of ["a", "b", "c", "d"]) await rig.put({ _id: id, text });
@@ -120,7 +120,7 @@ describe("verdicts", () => {
     await rig.close();
   });
 
-  test("[S22] not_yet_sent: the peer did not read, and is behind up to where it says", async () => {
+  test("[S22] not_yet_sent: the peer did not read, and is behind its reported position", async () => {
     const rig = await connected(ALL, { limits: { queueBytes: 2000, roomBytes: 100 } });
     await rig.put({ _id: "a", n: 1 });
     rig.wire.shut();
@@ -138,7 +138,7 @@ describe("verdicts", () => {
     await rig.close();
   });
 
-  test("[S13] not_yet_sent: a comparison is not done, and on_peer when it is", async () => {
+  test("[S13] not_yet_sent: a comparison is not finished; on_peer when it is", async () => {
     const rig = await connected("SELECT * FROM tasks WHERE n < 9");
     await rig.put({ _id: "a", n: 1 });
     await turns();
@@ -153,7 +153,7 @@ describe("verdicts", () => {
     await rig.close();
   });
 
-  test("[S10] not_subscribed: no subscription is about it", async () => {
+  test("[S10] not_subscribed: no subscription selects it", async () => {
     const rig = await connected("SELECT * FROM tasks WHERE n < 5");
     await rig.put({ _id: "a", n: 9 });
     expect(rig.explain("a")).toMatchObject({
@@ -179,7 +179,7 @@ describe("verdicts", () => {
     await rig.close();
   });
 
-  test("[S17] not_subscribed: what left is held until the peer was told", async () => {
+  test("[S17] not_subscribed: a document that left is held until the peer was notified", async () => {
     const rig = await connected("SELECT * FROM tasks WHERE n < 5");
     await rig.put({ _id: "a", n: 1 });
     expect(rig.onPeer("a")).toEqual({ n: 1 });
@@ -221,7 +221,7 @@ describe("verdicts", () => {
     await rig.close();
   });
 
-  test("[S27] refused: the peer's own write, until the document is another one", async () => {
+  test("[S27] refused: the peer's own write, until the document changes", async () => {
     const authority = authorityOf({ tasks: ["true"] }, { tasks: ["n < 5"] });
     const rig = await connected(ALL, { authority });
     await rig.write("INSERT INTO tasks VALUES ({'_id': 'a', 'n': 9})");
@@ -242,7 +242,7 @@ describe("verdicts", () => {
     await rig.close();
   });
 
-  test("[S40] what another credential wrote by the same key says nothing of a peer", async () => {
+  test("[S40] a refused write of another credential with the same key does not count for a peer", async () => {
     const { server, join } = await openSyncServer();
     join("a");
     const operation = { kind: "delete", collection: "tasks", id: "x" } as const;
@@ -309,7 +309,7 @@ describe("verdicts", () => {
     await rig.close();
   });
 
-  test("[S40] not_connected: with what somebody knows of the device", async () => {
+  test("[S40] not_connected: with the known facts about the device", async () => {
     const rig = await connected();
     await rig.put({ _id: "a", n: 1 });
     await rig.sync.stop();
@@ -342,14 +342,14 @@ describe("the question", () => {
     await rig.close();
   });
 
-  test("a condition that fails is told, and matches nothing", async () => {
+  test("a condition that fails is reported, and matches nothing", async () => {
     const rig = await connected("SELECT * FROM tasks WHERE upper(n) = 'X'");
     await rig.put({ _id: "a", n: 1 });
     expect(rig.explain("a").verdict).toBe("not_subscribed");
     await rig.close();
   });
 
-  test("others have their turn between any two conditions of the peer, and it ends when they take too long", async () => {
+  test("other requests run between any two conditions, and the check ends if they take too long", async () => {
     const { join, server, platform, store } = await openSyncServer();
     const client = join("p");
     const count = 20;
@@ -373,7 +373,7 @@ describe("the question", () => {
     expect(() => finish(server.explain(request))).toThrow("longer than 2000 ms");
   });
 
-  test("every verdict is one that there is", async () => {
+  test("the verdict is one of SYNC_VERDICTS", async () => {
     const rig = await openExplained();
     expect(SYNC_VERDICTS).toContain(rig.explain("a").verdict);
     await rig.close();
@@ -487,7 +487,7 @@ async function checkQuiet(rig: ExplainedPeer, counts: Map<string, number>): Prom
 
 const SEEDS = sized(4, 12);
 
-test("what is said of a document agrees with what the peer holds, at any moment", async () => {
+test("the verdict about a document agrees with what the peer holds, at any moment", async () => {
   const counts = new Map<string, number>();
   for (let seed = 1; seed <= SEEDS; seed++) {
     const random = seededRandom(seed);

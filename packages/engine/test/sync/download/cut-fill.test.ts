@@ -60,7 +60,7 @@ async function comeBack({ receiver: open, subscription }: Cut): Promise<Receiver
   return receiver;
 }
 
-test("[S57] each piece of a fill names the transaction as of which all up to its end was told", async () => {
+test("[S57] each piece of a fill names the transaction as of which all ids up to its end were sent", async () => {
   const { subscription, store, history } = await cutAfter(2);
   const { filter = new Uint8Array(0) } = subscription.cursor ?? {};
   const txn = store.txnId;
@@ -69,7 +69,7 @@ test("[S57] each piece of a fill names the transaction as of which all up to its
   expect(subscription.isLive).toBe(false);
 });
 
-test("[S72] a fill that was cut goes on behind the last piece, and is complete at its end alone", async () => {
+test("[S72] an interrupted fill continues after the last piece, and is complete only at its end", async () => {
   const cut = await cutAfter(2);
   const receiver = await comeBack(cut);
   expect(cut.subscription.mode).toBe("fill");
@@ -81,7 +81,7 @@ test("[S72] a fill that was cut goes on behind the last piece, and is complete a
   expect(Object.keys(cut.subscription.fields)).toEqual([...IDS, "g"]);
 });
 
-test("[S72] of a fill whose last piece has come only the changes since are told", async () => {
+test("[S72] of a fill whose last piece was sent, only the changes since are sent", async () => {
   const cut = await cutAfter(4);
   expect(cut.subscription.cursor?.after).toBe(undefined);
   await cut.put("cars", car("bb"));
@@ -147,7 +147,7 @@ const AWAY: readonly (readonly [
 ];
 
 test.each(AWAY)(
-  "[S72] what changed in the part that had come is told when a fill goes on: %s",
+  "[S72] a continued fill sends the changes in the part already sent: %s",
   async (_, statements, expected) => {
     const cut = await cutAfter(2);
     for (const statement of statements) await cut.execute(statement);
@@ -160,7 +160,7 @@ test.each(AWAY)(
   },
 );
 
-test("[S72] one that may not be read any more is dropped from the part that had come", async () => {
+test("[S72] a document that may no longer be read is dropped from the part already sent", async () => {
   const mine = authorityOf({ cars: ["owner == 1"] });
   const { execute, receiver: open } = await openStreams({ limits: { pieceDocuments: 1 } });
   for (const id of ["a", "b", "c"]) {
@@ -214,7 +214,7 @@ const ANEW: readonly (readonly [
 ];
 
 test.each(ANEW)(
-  "[S72] where a fill goes on, and where all is compared or begun anew: %s",
+  "[S72] when a fill continues, and when everything is compared or filled again: %s",
   async (what, change, mode, first) => {
     const logCount = what.includes("floor") ? 5 : DEFAULT_RETENTION.logCount;
     const retention = { ...DEFAULT_RETENTION, logCount };
@@ -234,7 +234,7 @@ test.each(ANEW)(
   },
 );
 
-test("[S72] [S69] with somebody else on its stream a fill does not go on: it begins anew for both", async () => {
+test("[S72] [S69] a fill does not continue on a shared stream: it starts over for both subscriptions", async () => {
   const cut = await cutAfter(2);
   const receiver = cut.receiver();
   const other = new Subscription(RED);
@@ -246,7 +246,7 @@ test("[S72] [S69] with somebody else on its stream a fill does not go on: it beg
   expect(Object.keys(cut.subscription.fields)).toEqual(IDS);
 });
 
-test("[S72] a fill may be cut again and again, and each document is sent once", async () => {
+test("[S72] a fill may be cut repeatedly, and each document is sent once", async () => {
   const cut = await cutAfter(1, { limits: { pieceDocuments: 1 } });
   const sent = ["a"];
   while (!cut.subscription.isLive) {

@@ -50,7 +50,7 @@ async function readingStream() {
   return { stream, answers, place, want, go };
 }
 
-test("[S18] what was read before a stream was live for a moment answers nothing that was wanted since", async () => {
+test("[S18] documents read before a stream was briefly live do not answer later wants", async () => {
   const { stream, answers, want, go } = await readingStream();
   want("1", "2");
   await pause();
@@ -64,7 +64,7 @@ test("[S18] what was read before a stream was live for a moment answers nothing 
   expect(answers).toEqual([["3", "4"]]);
 });
 
-test("[S18] what is wanted of a stream that is not live is answered as it was read", async () => {
+test("[S18] wants of a stream that is not live are answered as they were read", async () => {
   const { answers, want, go } = await readingStream();
   want("1", "2");
   await go();

@@ -13,7 +13,7 @@ function compare(a: Item, b: Item): number {
 }
 
 test.each([0, 1, 1024, 1025, 2048, 5000, 70_000])(
-  "%i elements come in the order of sort",
+  "%i elements are in the order of sort",
   (count) => {
     const random = new Random(count);
     const items = Array.from({ length: count }, (_, place) => ({

@@ -21,7 +21,7 @@ function hurriedClock(): () => number {
   return () => (nowMs += 20);
 }
 
-test("[S28] an outcome stands in committed, with the documents that no live stream has brought", async () => {
+test("[S28] an outcome is in `committed`, with the documents that no live stream has brought", async () => {
   const { put, execute, store, receiver: open } = await openStreams();
   await put("cars", car("a", "red"), car("b", "blue"), car("c", "blue"), car("d", "blue"));
   const receiver = open(authorityOf({ cars: ["_id != 'c'"] }));
@@ -52,7 +52,7 @@ test("[S28] an outcome stands in committed, with the documents that no live stre
   ).toEqual(["cars put b", "cars drop c", "cars drop d"]);
 });
 
-test("[S28] an outcome that comes late does not repeat what a live stream has brought", async () => {
+test("[S28] a late outcome does not repeat documents that a live stream has brought", async () => {
   const { put, follow } = await openStreams();
   const { receiver } = await follow(RED);
   const txn = await put("cars", car("a", "red"), car("b", "blue"));
@@ -73,7 +73,7 @@ test("[S28] an outcome that comes late does not repeat what a live stream has br
   expect(receiver.committed).toBeGreaterThanOrEqual(txn);
 });
 
-test("[S28] a session without live streams has its outcomes at once, and while a fill goes on", async () => {
+test("[S28] a session without live streams gets its outcomes at once, and also during a fill", async () => {
   const setup = { limits: { pieceLooks: 1 }, platform: { elapsed: hurriedClock() } };
   const { put, receiver: open } = await openStreams(setup);
   for (let i = 0; i < 50; i++) await put("cars", car(`c${i}`, "red"));
@@ -101,7 +101,7 @@ test("[S28] a session without live streams has its outcomes at once, and while a
   expect(subscription.held.size).toBe(51);
 });
 
-test("[S28] a deletion of its own is told to a session that may not read everything, others are not", async () => {
+test("[S28] a session with limited read rights receives its own delete, but no deletes of others", async () => {
   const { put, execute, store, receiver: open } = await openStreams();
   await put("cars", car("a", "red"));
   await execute("DELETE FROM cars WHERE _id = 'a'");

@@ -192,7 +192,7 @@ describe("the table", () => {
     event.kind === "message" ? `message ${event.message.t}` : event.kind;
   const names = all.map(nameOf);
 
-  test("has an entry for each event of each phase, and none besides", () => {
+  test("has an entry for each event of each phase, and no others", () => {
     for (const phase of ["greeting", "admitting", "open"] as const) {
       expect(Object.keys(expected[phase]).sort()).toEqual([...names].sort());
     }
@@ -207,7 +207,7 @@ describe("the table", () => {
     expect(`${step.state.phase}: ${wordsOf(step)}`).toBe(entry);
   });
 
-  test("has no step that changes a state it was given", () => {
+  test("has no step that changes the given state", () => {
     const before = structuredClone([GREETING, ADMITTING, OPEN, CLOSED]);
     for (const { state, event } of cells) serverStep(state, event, later(100_000));
     expect([GREETING, ADMITTING, OPEN, CLOSED]).toEqual(before);
@@ -215,7 +215,7 @@ describe("the table", () => {
 });
 
 describe("connection", () => {
-  test("[S1] a frame that is no message ends the connection with the place of the fault", () => {
+  test("[S1] a frame that is not a message ends the connection with the place of the error", () => {
     const step = run(OPEN, { kind: "garbled", reason: "expected a number at subscribe.id" });
     expect(byeOf(step)).toEqual({
       t: "bye",
@@ -224,7 +224,7 @@ describe("connection", () => {
     });
   });
 
-  test("[S2] another version is answered with the one that is spoken", () => {
+  test("[S2] another version is answered with the supported one", () => {
     const step = run(GREETING, say({ ...HELLO, version: SYNC_VERSION - 1 }));
     expect(byeOf(step)).toEqual({
       t: "bye",
@@ -245,7 +245,7 @@ describe("connection", () => {
     expect(JSON.stringify(step.state)).not.toContain("secret");
   });
 
-  test("[S3] one sentence for all credentials that are none", () => {
+  test("[S3] all invalid credentials get the same sentence", () => {
     const unknown = run(ADMITTING, { kind: "rejected", ticket: 0 });
     const expired = run(ADMITTING, { ...ADMITTED, grant: grantOf("key", NOW.wallMs) });
     const foreign = run(GREETING, say({ ...HELLO, app: "app2" }));
@@ -264,7 +264,7 @@ describe("connection", () => {
     expect(byeOf(step)?.code).toBe("busy");
   });
 
-  test("[S4] welcome tells all that the peer goes on from", () => {
+  test("[S4] welcome has everything that the peer continues from", () => {
     const grant = grantOf("key", NOW.wallMs + 1);
     expect(sent(run(ADMITTING, { ...ADMITTED, grant }))).toEqual([
       {
@@ -282,28 +282,28 @@ describe("connection", () => {
     ]);
   });
 
-  test("[S4] permissions that changed while the host was asked are the ones that count", () => {
+  test("[S4] permissions that changed while the host was asked apply", () => {
     const newer = grantOf("narrow");
     const step = run(ADMITTING, { kind: "rights_changed", grant: newer }, ADMITTED);
     expect(step.actions[0]).toEqual({ kind: "grant", grant: newer });
     expect(sent(step)[0]).toMatchObject({ t: "welcome", rights: newer.rights });
   });
 
-  test("[S5] after 30 s of silence a ping tells how far the subscriptions are", () => {
+  test("[S5] after 30 s of silence a ping has the position of the subscriptions", () => {
     expect(wordsOf(serverStep(OPEN, tickAt(), later(29_999)))).toBe("");
     const step = serverStep(OPEN, tickAt({ txn: 40 }), later(30_000));
     expect(sent(step)).toEqual([{ t: "ping", now: NOW.wallMs + 30_000, txn: 40 }]);
     expect(wordsOf(serverStep(step.state, tickAt(), later(31_000)))).toBe("");
   });
 
-  test("[S5] a peer that speaks is told as well when the subscriptions are further", () => {
+  test("[S5] a peer that is not silent also gets a ping when the position moved", () => {
     const heard = serverStep(OPEN, say({ t: "ping", now: 1 }), later(29_000)).state;
     expect(wordsOf(serverStep(heard, tickAt({ txn: 41 }), later(30_000)))).toBe("");
     const step = serverStep(heard, tickAt({ txn: 42 }), later(30_000));
     expect(sent(step)).toEqual([{ t: "ping", now: NOW.wallMs + 30_000, txn: 42 }]);
   });
 
-  test("[S5] 60 s of silence end the connection, and any message is no silence", () => {
+  test("[S5] 60 s of silence end the connection, and any message ends the silence", () => {
     expect(byeOf(serverStep(OPEN, tickAt(), later(60_000)))?.code).toBe("too_slow");
     const heard = serverStep(OPEN, say({ t: "pong", ping: 1, now: 1 }), later(50_000)).state;
     expect(byeOf(serverStep(heard, tickAt(), later(60_000)))).toBeUndefined();
@@ -315,7 +315,7 @@ describe("connection", () => {
     ]);
   });
 
-  test("[S6] the end has a sentence, and a time to come back where that makes sense", () => {
+  test("[S6] bye has a sentence, and a time to reconnect where useful", () => {
     expect(byeOf(run(OPEN, { kind: "closing" }))).toEqual({
       t: "bye",
       code: "closing",
@@ -325,14 +325,14 @@ describe("connection", () => {
     expect(byeOf(run(OPEN, { kind: "revoked" }))?.after).toBeUndefined();
   });
 
-  test("[S7] a session ends when its token does", () => {
+  test("[S7] a session ends when its token expires", () => {
     const grant = grantOf("token", NOW.wallMs + 5000);
     const { state } = run(ADMITTING, { ...ADMITTED, grant });
     expect(byeOf(serverStep(state, tickAt(), later(4999)))).toBeUndefined();
     expect(byeOf(serverStep(state, tickAt(), later(5000)))?.code).toBe("expired");
   });
 
-  test("[S7] a new token before that keeps it, and the peer is told its end", () => {
+  test("[S7] a new token before that keeps the session, and the peer receives its expiry", () => {
     const { state } = run(ADMITTING, { ...ADMITTED, grant: grantOf("token", NOW.wallMs + 5000) });
     const asked = run(state, say({ t: "token", token: "new" }));
     const hello = { ...HELLO, token: "" };
@@ -364,7 +364,7 @@ describe("connection", () => {
     expect(byeOf(step)?.code).toBe("unauthorized");
   });
 
-  test("[S22] a peer that takes nothing of what waits for it is sent away, a slow one is not", () => {
+  test("[S22] a peer that reads nothing from its queue is disconnected, a slow one is not", () => {
     const stuck = serverStep(OPEN, tickAt({ queuedBytes: 10, takenBytes: 5 }), NOW).state;
     const speaks = serverStep(stuck, say({ t: "pong", ping: 1, now: 1 }), later(59_000)).state;
     const same = tickAt({ queuedBytes: 900, takenBytes: 5 });

@@ -40,7 +40,7 @@ function answer(items: readonly Value[], end?: RunEnd, size = 10): SessionEvent 
   return say(end === undefined ? message : { ...message, end }, size);
 }
 
-test("[S40] metadata takes the place of what hello said, also for who is asked about a new token", () => {
+test("[S40] metadata replaces that of hello, also when the host is asked about a new token", () => {
   const { state } = run(OPEN, say({ t: "metadata", metadata: { room: 7 } }));
   const peer = { ...HELLO.peer, metadata: { room: 7 } };
   expect(open(state).hello.peer).toEqual(peer);
@@ -49,14 +49,14 @@ test("[S40] metadata takes the place of what hello said, also for who is asked a
   ]);
 });
 
-test("[S41] watch is handed on as it was said", () => {
+test("[S41] watch is passed on as it was sent", () => {
   expect(run(OPEN, say({ t: "watch", isOn: false })).actions).toEqual([
     { kind: "watch", isOn: false },
   ]);
 });
 
 describe("pings", () => {
-  test("[S43] the first tick after welcome pings, those after it as S5 has it", () => {
+  test("[S43] the first tick after welcome sends a ping, later ones as in S5", () => {
     const welcomed = run(ADMITTING, ADMITTED).state;
     const first = serverStep(welcomed, tickAt({ txn: 41 }), later(700));
     expect(sent(first)).toEqual([{ t: "ping", now: NOW.wallMs + 700, txn: 41 }]);
@@ -65,7 +65,7 @@ describe("pings", () => {
     expect(wordsOf(serverStep(first.state, tickAt({ txn: 50 }), later(30_700)))).toBe("ping");
   });
 
-  test("[S43] a pong tells how far the peer is, and how long a message takes", () => {
+  test("[S43] a pong has the position of the peer, and gives the round trip time", () => {
     const pong: PeerMessage = { t: "pong", ping: NOW.wallMs, now: 5, txn: 40, pending: 3 };
     const { state } = serverStep(EMPTY, say(pong), later(25));
     expect(open(state).lastPong).toEqual({
@@ -76,14 +76,14 @@ describe("pings", () => {
     });
   });
 
-  test("[S43] the round trip is measured on the clock that never goes back", () => {
+  test("[S43] the round trip is measured on the monotonic clock", () => {
     const pong: PeerMessage = { t: "pong", ping: NOW.wallMs, now: 5 };
     const now = { wallMs: NOW.wallMs - 3_600_000, elapsedMs: NOW.elapsedMs + 8 };
     const { state } = serverStep(EMPTY, say(pong), now);
     expect(open(state).lastPong?.roundTripMs).toBe(8);
   });
 
-  test("[S43] a pong that answers no ping, or one that was answered, counts nothing", () => {
+  test("[S43] a pong that answers no ping, or an answered one, is ignored", () => {
     const foreign: PeerMessage = { t: "pong", ping: 1, now: 5, txn: 99 };
     expect(open(serverStep(EMPTY, say(foreign), later(5)).state).lastPong).toBeUndefined();
     const pong: PeerMessage = { t: "pong", ping: NOW.wallMs, now: 5, txn: 40 };
@@ -92,7 +92,7 @@ describe("pings", () => {
     expect(open(twice).lastPong).toEqual(open(once).lastPong);
   });
 
-  test("[S43] on a slow way a pong may answer a ping before the last one", () => {
+  test("[S43] on a slow connection a pong may answer a ping before the last one", () => {
     const second = serverStep(EMPTY, tickAt({ txn: 60 }), later(30_000)).state;
     const pong: PeerMessage = { t: "pong", ping: NOW.wallMs, now: 5, txn: 40 };
     const late = serverStep(second, say(pong), later(35_000)).state;
@@ -102,7 +102,7 @@ describe("pings", () => {
     expect([reported?.txn, reported?.roundTripMs]).toEqual([60, 6000]);
   });
 
-  test("[S43] pings without an answer are bounded", () => {
+  test("[S43] the number of unanswered pings is bounded", () => {
     let state = EMPTY;
     for (let i = 1; i <= 100; i++) {
       state = serverStep(state, say({ t: "ping", now: 1 }), later(i * 30_000)).state;
@@ -113,11 +113,11 @@ describe("pings", () => {
 });
 
 describe("statements", () => {
-  test("[S44] a run is the frame that asks for it", () => {
+  test("[S44] a run is sent as the frame that asks for it", () => {
     expect(run(EMPTY, RUN).actions).toEqual([{ kind: "forward", frame: RUN.frame }]);
   });
 
-  test("[S45] pieces are handed on, the last of which ends the run", () => {
+  test("[S45] pieces are passed on, and the last one ends the run", () => {
     const first = run(OPEN, answer(["a"]));
     expect(first.actions).toEqual([
       { kind: "answered", id: 4, items: ["a"], size: 10, end: undefined },
@@ -129,7 +129,7 @@ describe("statements", () => {
     expect(open(last.state).runs.size).toBe(0);
   });
 
-  test("[S46] an answer to a run that is not waited for is passed over, whatever is in it", () => {
+  test("[S46] an answer to a run that is not waited for is ignored, whatever it contains", () => {
     const answered = run(OPEN, answer([], END)).state;
     const cancelled = run(OPEN, { kind: "cancel_run", id: 4 }).state;
     for (const state of [EMPTY, answered, cancelled]) {
@@ -138,7 +138,7 @@ describe("statements", () => {
     }
   });
 
-  test("[S46] a run that was answered is not cancelled", () => {
+  test("[S46] an answered run is not cancelled", () => {
     const answered = run(OPEN, answer([], END)).state;
     expect(wordsOf(run(answered, { kind: "cancel_run", id: 4 }))).toBe("");
   });
@@ -161,7 +161,7 @@ describe("statements", () => {
     });
   });
 
-  test("[S46] whatever a peer answers, no more than was asked for is handed on", () => {
+  test("[S46] whatever a peer answers, no more than was asked for is passed on", () => {
     const piece = fc.record({
       items: fc.array(fc.integer(), { maxLength: 4 }),
       isEnd: fc.boolean(),

@@ -39,14 +39,14 @@ test("[S69] subscriptions with one filter share a stream until the last has left
   ]);
 });
 
-test("[S11] a subscription is handed on with its cursor", () => {
+test("[S11] a subscription is passed on with its cursor", () => {
   const cursor = { history: "h1", filter: FILTER, txn: 7 };
   const step = run(EMPTY, say({ ...SUBSCRIBE, cursor }));
   const { query } = SUBSCRIBE;
   expect(step.actions).toEqual([{ kind: "subscribe", id: 1, query, args: {}, cursor }]);
 });
 
-test("[S9] one that cannot be followed is answered with code and reason, and is over", () => {
+test("[S9] a subscription that cannot be followed is answered with code and reason, and ends", () => {
   const event = { kind: "not_followed", id: 1, code: "query.syntax", message: "line 1" } as const;
   const step = run(EMPTY, say(SUBSCRIBE), event);
   expect(step.actions).toEqual([
@@ -62,7 +62,7 @@ test("two subscriptions with one id are malformed", () => {
   expect(byeOf(run(OPEN, say(SUBSCRIBE)))?.code).toBe("malformed");
 });
 
-test("more subscriptions than are allowed are not taken, and the session goes on", () => {
+test("subscriptions beyond the limit are refused, and the session continues", () => {
   const full = run(OPEN, say({ ...SUBSCRIBE, id: 2 }), say({ ...SUBSCRIBE, id: 3 }));
   const step = run(full.state, say({ ...SUBSCRIBE, id: 4 }));
   expect(sent(step)).toEqual([
@@ -76,7 +76,7 @@ test("more subscriptions than are allowed are not taken, and the session goes on
   expect(step.state.phase).toBe("open");
 });
 
-test("[S68] queries and arguments that take too much together are not taken either", () => {
+test("[S68] a subscription beyond the byte limit of queries and arguments is refused as well", () => {
   const args = { a: "x".repeat(600) };
   const half = run(OPEN, say({ ...SUBSCRIBE, id: 2, args }));
   const step = run(half.state, say({ ...SUBSCRIBE, id: 3, args }));
@@ -92,7 +92,7 @@ test("[S68] queries and arguments that take too much together are not taken eith
   expect(run(free.state, say({ ...SUBSCRIBE, id: 3, args })).actions[0]?.kind).toBe("subscribe");
 });
 
-test("[S13] what is wanted is handed to the stream; of one that was left, that it is answered", () => {
+test("[S13] a `want` is passed to its stream; for an ended subscription only `isLast` is", () => {
   const want: Want = { t: "want", filter: Uint8Array.of(7), ids: ["a"], isLast: true };
   expect(run(OPEN, say(want)).actions).toEqual([
     { kind: "want", filterKey: "f", ids: ["a"], isLast: true },
@@ -104,7 +104,7 @@ test("[S13] what is wanted is handed to the stream; of one that was left, that i
   expect(run(OPEN, say({ t: "unsubscribe", id: 1 }), say(more)).actions).toEqual([]);
 });
 
-test("[S20] other permissions: the peer is told, and each filter is formed anew", () => {
+test("[S20] after a change of permissions the peer is notified, and each filter is computed again", () => {
   const grant = grantOf("narrow");
   const step = run(OPEN, { kind: "rights_changed", grant });
   const { query } = SUBSCRIBE;
@@ -134,7 +134,7 @@ test("[S20] other permissions: the peer is told, and each filter is formed anew"
   ]);
 });
 
-test("[S20] a subscription that is not permitted any more is over, and its stream with it", () => {
+test("[S20] a subscription that is no longer permitted ends, with its stream", () => {
   const denied = { code: "permission.denied", message: "no" };
   const step = run(OPEN, { kind: "not_followed", id: 1, ...denied });
   expect(step.actions).toEqual([
@@ -143,7 +143,7 @@ test("[S20] a subscription that is not permitted any more is over, and its strea
   ]);
 });
 
-test("[S21] a subscription that was ended before it began leaves no stream", () => {
+test("[S21] a subscription that ends before it started leaves no stream", () => {
   const step = run(EMPTY, say(SUBSCRIBE), say({ t: "unsubscribe", id: 1 }), {
     kind: "followed",
     id: 1,

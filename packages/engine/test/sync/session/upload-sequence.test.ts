@@ -24,7 +24,7 @@ function line(state: SessionState): UploadSequence {
   return state.uploads;
 }
 
-test("[S25] they are handed on in order, without waiting for each other", () => {
+test("[S25] uploads are passed on in order, without waiting for each other", () => {
   const first = run(EMPTY, say(uploadOf(6)));
   const second = run(first.state, say(uploadOf(7)));
   for (const [number, step] of [
@@ -38,13 +38,13 @@ test("[S25] they are handed on in order, without waiting for each other", () => 
   expect(line(second.state)).toEqual({ site: SITE, next: 8, inFlight: 2, ignored: "none" });
 });
 
-test("[S25] one that came before may come again", () => {
+test("[S25] an earlier upload may be sent again", () => {
   const step = run(EMPTY, say(uploadOf(3)));
   expect(wordsOf(step)).toBe("upload");
   expect(line(step.state).next).toBe(6);
 });
 
-test("[S26] the site is that of the session", () => {
+test("[S26] the site is the one of the session", () => {
   const message = { ...uploadOf(6), site: OTHER_SITE };
   const step = run(EMPTY, say(message));
   expect(step.actions).toMatchObject([{ kind: "upload", upload: { site: SITE } }]);
@@ -59,7 +59,7 @@ test.each(["applied", "refused", "stale"] as const)("[S27] %s is an outcome", (k
   expect(line(step.state).inFlight).toBe(0);
 });
 
-test("[S29] a fork is told once, and what comes behind it is passed over until another site", () => {
+test("[S29] a fork is reported once, and later uploads are ignored until another site", () => {
   const two = run(OPEN, say(uploadOf(7)));
   const forked = run(two.state, answered(6, { kind: "forked" }));
   expect(sent(forked)).toEqual([{ t: "forked", site: SITE, number: 6 }]);
@@ -75,13 +75,13 @@ test("[S29] a fork is told once, and what comes behind it is passed over until a
   expect(first.actions).toMatchObject([{ kind: "upload", upload: { site: OTHER_SITE } }]);
 });
 
-test("[S29] a second fork of the same line says nothing new", () => {
+test("[S29] a second fork of the same sequence is not reported", () => {
   const two = run(OPEN, say(uploadOf(7)));
   const forked = run(two.state, answered(6, { kind: "forked" }));
   expect(run(forked.state, answered(7, { kind: "forked" })).actions).toEqual([]);
 });
 
-test("[S31] the answer to another site is the number that is known of it", () => {
+test("[S31] the answer to `site` is the known number of that site", () => {
   const asked = run(OPEN, say({ t: "site", site: OTHER_SITE }));
   expect(asked.actions).toEqual([{ kind: "identify", site: OTHER_SITE }]);
   const step = run(asked.state, { kind: "identified", site: OTHER_SITE, known: 2 });
@@ -91,7 +91,7 @@ test("[S31] the answer to another site is the number that is known of it", () =>
   expect(wordsOf(run(step.state, answered(6, takenAs("applied", 42))))).toBe("outcome");
 });
 
-test("[S32] more than are allowed without an outcome are malformed", () => {
+test("[S32] more uploads without an outcome than allowed are malformed", () => {
   const full = run(OPEN, say(uploadOf(7)), say(uploadOf(8)));
   expect(byeOf(run(full.state, say(uploadOf(9))))?.code).toBe("malformed");
   const settled = run(full.state, answered(6, takenAs("applied", 42)));
@@ -108,14 +108,14 @@ test("[S32] a number that does not continue is answered once, until one does", (
   expect(wordsOf(run(back.state, say(uploadOf(12))))).toBe("site");
 });
 
-test("[S32] so is one that the store does not find to continue", () => {
+test("[S32] so is a number that the store finds not to continue", () => {
   const step = run(OPEN, answered(6, { kind: "unknown_site", known: 3 }));
   expect(sent(step)).toEqual([{ t: "site", site: SITE, known: 3 }]);
   expect(run(step.state, say(uploadOf(7))).actions).toEqual([]);
   expect(wordsOf(run(step.state, say(uploadOf(4))))).toBe("upload");
 });
 
-test("an upload ahead of the server's clock is stamped anew under another site", () => {
+test("an upload ahead of the server's clock is stamped again under another site", () => {
   const failed = { kind: "upload_failed", site: SITE, number: 6 } as const;
   const step = run(OPEN, { ...failed, code: "clock.ahead" });
   expect(sent(step)).toEqual([
@@ -135,7 +135,7 @@ test.each([
   ["", "busy"],
   ["store.closed", "closing"],
   ["operation.invalid", "malformed"],
-])("an upload that fails with %j ends the session as %s: it may come again", (code, bye) => {
+])("an upload that fails with %j ends the session as %s: it may be sent again", (code, bye) => {
   const step = run(OPEN, { kind: "upload_failed", site: SITE, number: 6, code });
   expect(byeOf(step)?.code).toBe(bye);
 });

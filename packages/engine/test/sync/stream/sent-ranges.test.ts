@@ -8,7 +8,7 @@ import { SentRanges } from "../../../src/sync/stream/sent-ranges.ts";
 
 const KEYS = ["a", "b", "c", "d", "e", "f"];
 
-test("[S15] nothing was told of ids that no piece has reached", () => {
+test("[S15] ids that no piece has reached count as not sent", () => {
   const reported = new SentRanges();
   expect([reported.at("a"), reported.isWhole, reported.oldest]).toEqual([
     undefined,
@@ -31,7 +31,7 @@ test("[S15] nothing was told of ids that no piece has reached", () => {
   ]);
 });
 
-test("[S15] each id was told as of the last piece or catch-up that covered it", () => {
+test("[S15] each id was sent as of the last piece or catch-up that covered it", () => {
   const key = fc.constantFrom(...KEYS);
   const renewal = fc.record({
     after: fc.oneof(fc.constant(""), key),

@@ -27,7 +27,7 @@ function numbers(all: RefusedUploads, key: string, collection: string, id: Value
   return all.of(key, collection, documentId(id).key).map(({ number }) => number);
 }
 
-test("[S27] they are found by the peer and each document that they wrote", () => {
+test("[S27] refused uploads are found by the peer and each document that they wrote", () => {
   const all = new RefusedUploads();
   finish(
     all.add(P, upload(1, ["c", "a"], ["c", { y: 1, x: 2 }], ["c", "a"]), record("refused", 5)),
@@ -45,13 +45,13 @@ test("[S27] they are found by the peer and each document that they wrote", () =>
   expect(numbers(all, "r", "c", "a")).toEqual([]);
 });
 
-test("[S25] one that comes again is known", () => {
+test("[S25] a repeated upload is recognised", () => {
   const all = new RefusedUploads();
   for (let i = 0; i < 3; i++) finish(all.add(P, upload(1, ["c", "a"]), record("refused", 5)));
   expect(numbers(all, "p", "c", "a")).toEqual([1]);
 });
 
-test("the newest are kept, and no more than a bound of names", () => {
+test("the newest are kept, up to a number of document names", () => {
   const all = new RefusedUploads();
   for (let i = 1; i <= REFUSED_UPLOADS_MAX + 5; i++) {
     finish(all.add(P, upload(i, ["c", i]), record("refused", i)));
@@ -72,7 +72,7 @@ test("the newest are kept, and no more than a bound of names", () => {
   expect(all.count).toBe(2);
 });
 
-test("what names no document is refused and leaves nothing to be found", () => {
+test("an upload that names no document is refused and leaves nothing to be found", () => {
   const all = new RefusedUploads();
   const odd = upload(1, ["c", null], ["c", "a"]);
   const nameless = { kind: "delete", id: "b" } as unknown as UploadOperation;
@@ -86,13 +86,13 @@ test("what names no document is refused and leaves nothing to be found", () => {
   expect(numbers(all, "p", "c", "a")).toEqual([1]);
 });
 
-test("no two places are taken for one", () => {
+test("two different documents are not confused", () => {
   const all = new RefusedUploads();
   finish(all.add(P, upload(1, ["c/1", "a"]), record("refused", 1)));
   expect(all.of("p", "c", `1/${documentId("a").key}`)).toEqual([]);
 });
 
-test("a large upload is gone through a few operations at a time, and its names are bounded", () => {
+test("a large upload is processed a few operations at a time, and its names are bounded", () => {
   const all = new RefusedUploads();
   let read = 0;
   let most = 0;

@@ -59,7 +59,7 @@ async function heardOf(bench: SyncBench, token: string, site: string): Promise<u
   return heard;
 }
 
-test("[S58] `welcome` and `site` tell the number of uploads to the owner of a site alone", async () => {
+test("[S58] `welcome` and `site` give the number of uploads to the owner of a site alone", async () => {
   const bench = await openSyncServer();
   const peer = new SiteUploads(bench.platform);
   const ann = await join(bench, "ann", peer.site);
@@ -79,7 +79,7 @@ test("[S58] `welcome` and `site` tell the number of uploads to the owner of a si
   expect(bench.faults).toEqual([]);
 });
 
-test("[S58] [S80] who writes as another's site is told to take a new one; what was taken before has its outcome", async () => {
+test("[S58] [S80] a sender under another's site gets `forked`; uploads taken before have their outcome", async () => {
   const bench = await openSyncServer();
   const peer = new SiteUploads(bench.platform);
   const ann = await join(bench, "ann", peer.site);
@@ -95,7 +95,7 @@ test("[S58] [S80] who writes as another's site is told to take a new one; what w
   expect(fieldsOf(bench.store, "cars", "c")).toBeUndefined();
 });
 
-test("[S58] a session that is of another user from now on writes as nobody else", async () => {
+test("[S58] a session that changes its user cannot write under the site of the former user", async () => {
   const bench = await openSyncServer();
   const peer = new SiteUploads(bench.platform);
   const client = await join(bench, "ann", peer.site);
@@ -107,7 +107,7 @@ test("[S58] a session that is of another user from now on writes as nobody else"
   expect(await client.next("forked")).toEqual({ t: "forked", site: peer.site, number: 2 });
 });
 
-test("[S81] a site of which nothing was applied is forgotten after a day: its peer takes a new one", async () => {
+test("[S81] a site without an applied upload expires after a day: its peer takes a new one", async () => {
   const bench = await openSyncServer();
   bench.admissions.set("ann", { authority: authorityOf({}, {}), credential: "ann" });
   const peer = new SiteUploads(bench.platform);
@@ -147,7 +147,7 @@ function siteOf(number: number): string {
   return number.toString(16).padStart(16, "0");
 }
 
-test("[S59] a credential that begins many sites is sent away for a while, and loses nothing", async () => {
+test("[S59] a credential that starts many sites is disconnected for a while, and loses nothing", async () => {
   const bench = await limited(3, 100);
   const client = await join(bench, "full", siteOf(1));
   const uploads = Array.from({ length: 4 }, (_, i) => {
@@ -173,7 +173,7 @@ test("[S59] a credential that begins many sites is sent away for a while, and lo
   expect((await again.next("committed")).outcomes[0]?.kind).toBe("applied");
 });
 
-test("[S59] repeats, forks and failures of a first upload begin no site", async () => {
+test("[S59] repeats, forks and failures of a first upload do not count as a new site", async () => {
   const bench = await limited(2, 100);
   const peer = new SiteUploads(bench.platform, siteOf(1));
   const first = peer.next(insert("a"));
@@ -189,7 +189,7 @@ test("[S59] repeats, forks and failures of a first upload begin no site", async 
   expect((await other.next("committed")).outcomes[0]?.kind).toBe("applied");
 });
 
-test("[S59] the rate of refused uploads is bounded for each credential, over all its sessions", async () => {
+test("[S59] the rate of refused uploads is limited for each credential, over all its sessions", async () => {
   const bench = await limited(1000, 5);
   let records = 0;
   for (let session = 0; session < 10; session++) {

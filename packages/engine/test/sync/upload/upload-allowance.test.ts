@@ -15,7 +15,7 @@ function allowanceAt(): { allowance: UploadAllowance; pass: (ms: number) => void
   return { allowance, pass: (ms) => (nowMs += ms) };
 }
 
-test("[S59] a fleet of one key may come all at once; then one more at a time", () => {
+test("[S59] a fleet with one key may connect all at once; then one more site at a time", () => {
   const { allowance, pass } = allowanceAt();
   for (let i = 0; i < NEW_SITES_MAX; i++) {
     expect(allowance.waitMs("key", true)).toBe(0);
@@ -31,7 +31,7 @@ test("[S59] a fleet of one key may come all at once; then one more at a time", (
   expect(allowance.waitMs("key", true)).toBe(0);
 });
 
-test("[S59] refused uploads: a burst, then a rate; the wait is neither short nor long", () => {
+test("[S59] refused uploads: a burst, then a rate; the wait is neither too short nor too long", () => {
   const { allowance, pass } = allowanceAt();
   for (let i = 0; i < REFUSED_UPLOADS_MAX; i++) allowance.use("key", "refusedUploads");
   expect(allowance.waitMs("key", false)).toBe(UPLOAD_WAIT_MS_MIN);
@@ -41,7 +41,7 @@ test("[S59] refused uploads: a burst, then a rate; the wait is neither short nor
   expect(allowance.waitMs("key", false)).toBe(0);
 });
 
-test("[S59] who has not used anything lately is not held", () => {
+test("[S59] a credential without recent use takes no memory", () => {
   const { allowance, pass } = allowanceAt();
   for (let i = 0; i < 100_000; i++) {
     allowance.use(`user ${i}`, "newSites");
