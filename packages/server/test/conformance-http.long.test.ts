@@ -100,12 +100,12 @@ function classify(error: unknown, expected: string): string {
   return error instanceof PeerError ? expected : "no refusal";
 }
 
-test("all but a few of the recorded cases can be said in JSON", () => {
+test("all but a few of the recorded cases can be expressed in JSON", () => {
   const left = readCases().filter((each) => !canBeSaid(each));
   expect(left.map(({ name }) => name)).toEqual(CANNOT_BE_SAID);
 });
 
-test("every recorded case goes as recorded through HTTP, or is a known difference", async () => {
+test("every recorded case has the recorded result over HTTP, or is a known difference", async () => {
   const server = await start();
   const executor = {
     execute: (statement: string, args: unknown) => execute(server, statement, args),

@@ -12,7 +12,7 @@ import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { BigpeerProcess } from "./support/bigpeer-process.ts";
 import { runExamples } from "./support/example-run.ts";
 
-test("every curl example gets the answer that it states, and again in a second run", async () => {
+test("every curl example gets the documented answer, also in a second run", async () => {
   const script = await bundleScript("server/src/main");
   onTestFinished(() => script.remove());
   const dataDir = temporaryFolder();
@@ -45,7 +45,7 @@ async function serveAlways(status: number, body: string): Promise<string> {
 
 const ANYONE = { API_KEY: "key", APP_ID: "app" };
 
-test("an answer with another status, value, or field fails the run and is told", async () => {
+test("an answer with another status, value or field fails the run and is reported", async () => {
   const BASE_URL = await serveAlways(200, '{"status":"live","extra":1}');
   const { code, lines } = await runExamples("curl", { BASE_URL, ...ANYONE }, "09-server");
   expect(code).toBe(1);
@@ -66,7 +66,7 @@ test("an answer with another status, value, or field fails the run and is told",
   expect(refusal.lines).toContain("         status: expected 200, found 503");
 });
 
-test("no server, no key, or no curl is told in a sentence", async () => {
+test("a missing server, key or curl is reported in a sentence", async () => {
   expect(await runExamples("curl", { BASE_URL: "http://127.0.0.1:1", ...ANYONE })).toEqual({
     code: 2,
     lines: [expect.stringMatching(/^examples\/curl: curl: .*connect to 127\.0\.0\.1 port 1/)],

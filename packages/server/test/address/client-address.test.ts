@@ -18,7 +18,7 @@ test.each([
   ["fd00::/8", { address: "fd00::", family: "ipv6", prefix: 8 }],
   ["::1", { address: "::1", family: "ipv6", prefix: 128 }],
   ["::ffff:10.0.0.5", { address: "10.0.0.5", family: "ipv4", prefix: 32 }],
-])("%s is a range", (text, range) => {
+])("%s is an address range", (text, range) => {
   expect(readAddressRange(text)).toEqual(range);
 });
 
@@ -31,7 +31,7 @@ test.each([
   "10.0.0.0/8/8",
   "fd00::/129",
   "::1/-1",
-])("%s is none", (text) => {
+])("%s is not an address range", (text) => {
   expect(readAddressRange(text)).toBe(undefined);
 });
 
@@ -57,7 +57,7 @@ test.each([
   expect(TRUSTED.clientOf(remoteAddress, header)).toBe(client);
 });
 
-test("[H46] a very long header is read from its end, and only so far", () => {
+test("[H46] a very long header is read from its end, and only partly", () => {
   const header = `198.51.100.1${", 10.0.0.2".repeat(5_000)}`;
   expect(TRUSTED.clientOf("10.0.0.1", header)).toBe("10.0.0.2");
   expect(TRUSTED.clientOf("10.0.0.1", "x".repeat(100_000))).toBe("10.0.0.1");

@@ -43,14 +43,14 @@ describe("[M3] this machine", () => {
   );
 
   test.each(["", "localhost", "10.0.0.1", "::ffff:10.0.0.1", "::ffff:127.0.0.256", "127.0.0.1x"])(
-    "has not the address %j",
+    "does not have the address %j",
     (address) => {
       expect(isLoopbackAddress(address)).toBe(false);
     },
   );
 
   test.each(["localhost", "localhost:0", "127.0.0.1:65535", "[::1]", "[::1]:8081"])(
-    "is meant by the header Host: %s",
+    "is named by the header Host: %s",
     (header) => {
       expect(isLoopbackAuthority(header)).toBe(true);
       expect(URL.canParse(`http://${header}`)).toBe(true);
@@ -72,7 +72,7 @@ describe("[M3] this machine", () => {
     "127.999.1.1",
     "user@localhost",
     "localhost/",
-  ])("is not meant by the header Host: %j", (header) => {
+  ])("is not named by the header Host: %j", (header) => {
     expect(isLoopbackAuthority(header)).toBe(false);
   });
 
@@ -94,7 +94,7 @@ describe("[M3] this machine", () => {
     "http://.localhost",
     "ftp://localhost",
     "http://128.0.0.1",
-  ])("has not the page %j", (origin) => {
+  ])("does not have the page %j", (origin) => {
     expect(isLoopbackOrigin(origin)).toBe(false);
   });
 });

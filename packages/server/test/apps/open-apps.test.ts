@@ -58,7 +58,7 @@ async function withApp<T>(
 }
 
 describe("an app", () => {
-  test("is opened by its first use, and no other is", async () => {
+  test("is opened by its first use, and no other app is", async () => {
     const { openApps } = await makeAppFolders(2);
     const apps = openApps();
     expect(apps.open).toEqual([]);
@@ -70,7 +70,7 @@ describe("an app", () => {
     expect(again?.app).toBe(use.app);
   });
 
-  test("is opened once, however many want it first", async () => {
+  test("is opened once, however many callers use it first", async () => {
     const opened: string[] = [];
     const { openApps } = await makeAppFolders(2);
     const onOpened = ({ id }: OpenApp) => {
@@ -96,7 +96,7 @@ describe("an app", () => {
     expect(app.name).toBe("app-0");
   });
 
-  test("that the registry does not know is refused, and nothing is made for it", async () => {
+  test("that is not in the registry is refused, and nothing is created for it", async () => {
     const { openApps, dataDir, host } = await makeAppFolders(1);
     await expect(openApps().use(TWO)).rejects.toMatchObject({ code: "store.closed" });
     if (hasOpenFiles) expect(openFilesIn(dataDir)).toEqual([]);
@@ -104,8 +104,8 @@ describe("an app", () => {
   });
 });
 
-describe("an app that nobody uses", () => {
-  test("is closed, has no file open, and is opened again with what was written", async () => {
+describe("an idle app", () => {
+  test("is closed, has no file open, and is opened again with its data", async () => {
     const { openApps, dataDir } = await makeAppFolders(1);
     const apps = openApps({ idleMs: SOON_MS });
     await withApp(apps, ONE, (app) => insert(app, "blue"));
@@ -121,7 +121,7 @@ describe("an app that nobody uses", () => {
     expect(openFilesIn(dataDir)).toContain(join(appStoreFolder(dataDir, ONE), "data.mdb"));
   });
 
-  test("stays open while somebody holds it", async () => {
+  test("stays open while a caller holds it", async () => {
     const { openApps } = await makeAppFolders(2);
     const apps = openApps({ idleMs: SOON_MS });
     const held = await apps.use(ONE);
@@ -137,7 +137,7 @@ describe("an app that nobody uses", () => {
     await vi.waitFor(() => expect(apps.open).toEqual([]));
   });
 
-  test("keeps what ALTER SYSTEM has set through its closing, and what was reset is forgotten", async () => {
+  test("keeps the settings of ALTER SYSTEM when it closes, and forgets reset ones", async () => {
     const { openApps } = await makeAppFolders(1);
     const apps = openApps({ idleMs: SOON_MS });
     const run = (statement: string): Promise<unknown> =>
@@ -152,7 +152,7 @@ describe("an app that nobody uses", () => {
   });
 });
 
-test("whoever comes while an app is being closed waits and has it open again", async () => {
+test("a caller that comes while an app is being closed waits and gets it opened again", async () => {
   const { openApps, host } = await makeAppFolders(1);
   const apps = openApps({ idleMs: 1 });
   // Idle after each turn of the event loop or two: so uses meet all moments of the closing.
@@ -179,7 +179,7 @@ describe("a store that cannot be opened", () => {
     writeFileSync(join(appStoreFolder(dataDir, id), "data.mdb"), "not a store".repeat(1000));
   }
 
-  test("is told to the callers of its app, and logged once for each attempt", async () => {
+  test("is reported to the callers of its app, and logged once for each attempt", async () => {
     const folders = await makeAppFolders(2);
     breakStore(folders, ONE);
     let nowMs = 0;
@@ -202,13 +202,13 @@ describe("a store that cannot be opened", () => {
     expect(openIds(apps)).toEqual([TWO]);
   });
 
-  test("that was lost is not made anew", async () => {
+  test("that was lost is not created again", async () => {
     const { openApps, dataDir } = await makeAppFolders(1);
     rmSync(appStoreFolder(dataDir, ONE), { recursive: true });
     await expect(openApps().use(ONE)).rejects.toMatchObject({ code: "store.corrupt" });
   });
 
-  test("takes no place from the others", async () => {
+  test("does not count towards the limit of open apps", async () => {
     const folders = await makeAppFolders(3);
     breakStore(folders, ONE);
     const apps = folders.openApps({ openMax: 2 });
@@ -219,8 +219,8 @@ describe("a store that cannot be opened", () => {
   });
 });
 
-describe("an app that is open, and then something else fails", () => {
-  test("is closed again, and takes no place", async () => {
+describe("an app that was opened before something else fails", () => {
+  test("is closed again, and does not count as open", async () => {
     const { openApps, dataDir, host } = await makeAppFolders(2);
     let isBroken = true;
     const onOpened = () => {
@@ -243,7 +243,7 @@ describe("an app that is open, and then something else fails", () => {
     expect(apps.hasFailed(ONE)).toBe(false);
   });
 
-  test("is closed with its files though whoever watched it fails", async () => {
+  test("is closed with its files even if its watcher fails", async () => {
     const { openApps, dataDir, host } = await makeAppFolders(1);
     const onOpened = () => () => {
       throw new Error("nobody was watching");
@@ -260,8 +260,8 @@ describe("an app that is open, and then something else fails", () => {
   });
 });
 
-describe("where as many are open as may be", () => {
-  test("the quietest one that nobody uses makes room", async () => {
+describe("at the limit of open apps", () => {
+  test("the longest unused app is closed to make room", async () => {
     const { openApps } = await makeAppFolders(3);
     const apps = openApps({ openMax: 2 });
     const held = await apps.use(ONE);
@@ -271,7 +271,7 @@ describe("where as many are open as may be", () => {
     expect(countOf(held.app)).toBe(0);
   });
 
-  test("and all in use, the next one is refused for now", async () => {
+  test("and with all in use, the next app is refused for now", async () => {
     const { openApps, host } = await makeAppFolders(3);
     const apps = openApps({ openMax: 2 });
     const held = await apps.use(ONE);
@@ -282,7 +282,7 @@ describe("where as many are open as may be", () => {
     expect(host.lines).toEqual([]);
   });
 
-  test("all that come one after the other are served, however they overlap", async () => {
+  test("all apps that are used one after the other are served, however they overlap", async () => {
     const { openApps, ids } = await makeAppFolders(6);
     const apps = openApps({ openMax: 2 });
     const served: string[] = [];
@@ -298,8 +298,8 @@ describe("where as many are open as may be", () => {
   });
 });
 
-describe("an app that is deleted", () => {
-  test("is refused at once, ends its statements, and closes when its uses are over", async () => {
+describe("a deleted app", () => {
+  test("is refused at once, cancels its statements, and closes when its uses end", async () => {
     const { openApps, known, dataDir } = await makeAppFolders(1);
     const apps = openApps();
     const use: AppUse = await apps.use(ONE);
@@ -320,7 +320,7 @@ describe("an app that is deleted", () => {
     if (hasOpenFiles) expect(openFilesIn(dataDir)).toEqual([]);
   });
 
-  test("is closed after a while also when a use does not end", async () => {
+  test("is closed after a while even if a use does not end", async () => {
     const { openApps, known } = await makeAppFolders(1);
     const apps = openApps({ closeMsMax: 10 });
     const use = await apps.use(ONE);
@@ -330,7 +330,7 @@ describe("an app that is deleted", () => {
     use.release();
   });
 
-  test("is closed after a while also while an upload trickles, which ends", async () => {
+  test("is closed after a while even during a slow upload, which is ended", async () => {
     const { openApps, known, dataDir, host } = await makeAppFolders(1);
     const apps = openApps({ closeMsMax: 10 });
     const use = await apps.use(ONE);
@@ -347,7 +347,7 @@ describe("an app that is deleted", () => {
     expect(host.lines).toEqual([]);
   });
 
-  test("while it is being opened does not stay open", async () => {
+  test("does not stay open if it was being opened", async () => {
     const { openApps, known, dataDir } = await makeAppFolders(1);
     const apps = openApps();
     const opening = Promise.allSettled([apps.use(ONE), apps.use(ONE)]);
@@ -359,7 +359,7 @@ describe("an app that is deleted", () => {
     if (hasOpenFiles) expect(openFilesIn(dataDir)).toEqual([]);
   });
 
-  test("and was not open is no matter", async () => {
+  test("that was not open needs nothing", async () => {
     const { openApps } = await makeAppFolders(1);
     const apps = openApps();
     await apps.closeApp(ONE);
@@ -380,7 +380,7 @@ describe("a visit", () => {
     expect(apps.open).toEqual([]);
   });
 
-  test("leaves an app open that somebody used before or meanwhile", async () => {
+  test("leaves an app open that was used before or meanwhile", async () => {
     const { openApps } = await makeAppFolders(2);
     const apps = openApps();
     await withApp(apps, ONE, () => {});
@@ -389,7 +389,7 @@ describe("a visit", () => {
     expect(openIds(apps)).toEqual([ONE, TWO]);
   });
 
-  test("of an open app does nothing when it is not open, and keeps no idle one open", async () => {
+  test("of open apps only does nothing if the app is closed, and keeps no idle one open", async () => {
     const { openApps } = await makeAppFolders(1);
     const apps = openApps({ idleMs: SOON_MS });
     await apps.visitOpen(ONE, async () => expect.unreachable());
@@ -400,7 +400,7 @@ describe("a visit", () => {
     });
   });
 
-  test("is told when its app was deleted", async () => {
+  test("is notified if its app is deleted", async () => {
     const { openApps, known } = await makeAppFolders(1);
     const apps = openApps();
     let closing: Promise<void> | undefined;
@@ -415,7 +415,7 @@ describe("a visit", () => {
   });
 });
 
-test("the end of a server closes all apps, whoever uses them, and refuses the next use", async () => {
+test("closing the server closes all apps, whether or not they are in use, and refuses the next use", async () => {
   const { openApps, dataDir } = await makeAppFolders(2);
   const closed: string[] = [];
   const onOpened =

@@ -29,7 +29,7 @@ async function statsOf({ server }: DataApi): Promise<Exposition["samples"]> {
   return readExposition(await (await fetch(`${server.url}/metrics`)).text()).samples;
 }
 
-test("an app that nobody asks for has no file open, and is there again when somebody does", async () => {
+test("an unused app has no file open, and is available again on the next request", async () => {
   const api = await serve({ appIdleMs: 20 });
   await api.upsert("cars", { blue: {} });
   await vi.waitFor(() => expect(api.server.apps.open).toEqual([]));
@@ -41,7 +41,7 @@ test("an app that nobody asks for has no file open, and is there again when some
   expect(body).toEqual({ count: 1, txnId: expect.any(Number) });
 });
 
-test("the figures tell how many apps there are and how many are open, and the stores of those", async () => {
+test("metrics show how many apps exist and how many are open, with the stores of the open ones", async () => {
   const api = await serve();
   await api.server.registry.apps.create({ name: "second" }, SERVER);
   const label = `bigpeer_store_documents{app="${api.quickstart.appId}"}`;
@@ -54,7 +54,7 @@ test("the figures tell how many apps there are and how many are open, and the st
   expect(after.get(label)).toBe(1);
 });
 
-test("a setting of an app holds from the next request on", async () => {
+test("a setting of an app applies from the next request on", async () => {
   const api = await serve();
   const count = async (): Promise<number> =>
     (await api.call("count", { collection: "nobody_knows", query: "true" })).status;
@@ -63,7 +63,7 @@ test("a setting of an app holds from the next request on", async () => {
   expect(await count()).toBe(200);
 });
 
-test("apps do not see each other's documents, and a key opens its own alone", async () => {
+test("apps do not see each other's documents, and a key opens only its own app", async () => {
   const api = await serve();
   const { registry } = api.server;
   const { id } = await registry.apps.create({ name: "second" }, SERVER);
@@ -90,7 +90,7 @@ test("apps do not see each other's documents, and a key opens its own alone", as
   expect((await api.call("execute", { statement }, { headers, prefix })).status).toBe(401);
 });
 
-test("a deleted app is gone for its clients at once, and its data when its grace is over", async () => {
+test("a deleted app is gone for its clients at once, and its data after the grace period", async () => {
   const api = await serve({ appGraceMs: 50 });
   const { registry, apps } = api.server;
   const { appId } = api.quickstart;
@@ -103,7 +103,7 @@ test("a deleted app is gone for its clients at once, and its data when its grace
   expect(existsSync(appFolder(api.config.dataDir, appId))).toBe(false);
 });
 
-test("what was due while the server did not run is removed when it starts", async () => {
+test("data that became due while the server was down is removed when it starts", async () => {
   const api = await serve({ appGraceMs: 3_600_000 });
   const { registry } = api.server;
   await registry.apps.remove("default", SERVER);
@@ -117,7 +117,7 @@ test("what was due while the server did not run is removed when it starts", asyn
   expect(again.registry.apps.count).toBe(0);
 });
 
-test("an app that was brought back has its documents, and its sessions are valid again", async () => {
+test("a restored app has its documents, and its sessions are valid again", async () => {
   const api = await serve();
   const { registry, apps } = api.server;
   const { appId, developmentToken } = api.quickstart;
@@ -141,7 +141,7 @@ test("an app that was brought back has its documents, and its sessions are valid
   expect(await count()).toBe(401);
 });
 
-test("[M14] a deletion is answered while an upload trickles, and from then on nobody gets in", async () => {
+test("[M14] a deletion is answered during a slow upload, and from then on no client gets in", async () => {
   const api = await serve({ managementPort: 0 });
   const { server, quickstart } = api;
   const headers = [

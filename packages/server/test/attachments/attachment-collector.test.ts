@@ -44,7 +44,7 @@ async function refer(api: DataApi, content: Uint8Array): Promise<void> {
 }
 
 describe("[H40] a server", () => {
-  test("deletes what nobody refers to after its grace, and what somebody refers to never", async () => {
+  test("deletes unreferenced contents after the grace period, and referenced ones never", async () => {
     const config = testConfig({ dataDir: temporaryFolder(), attachmentGraceMs: 0 });
     const first = await serve(config);
     await uploaded(first, PHOTO);
@@ -69,7 +69,7 @@ describe("[H40] a server", () => {
     expect((await download(third, idOf(PHOTO))).status).toBe(404);
   });
 
-  test("keeps what was uploaded within the grace, through its restarts", async () => {
+  test("keeps contents uploaded within the grace period, through restarts", async () => {
     const config = testConfig({ dataDir: temporaryFolder() });
     const first = await serve(config);
     await uploaded(first, PHOTO);
@@ -114,7 +114,7 @@ describe("[H40] the collector", () => {
     return { platform, host, app, add, collect };
   }
 
-  test("counts the grace by the last write: a clock that leaps deletes nothing", async () => {
+  test("counts the grace period from the last write: a clock that jumps deletes nothing", async () => {
     const { platform, app, add, collect } = await open();
     const path = await add(PHOTO);
     const stray = app.attachments.path(idOf(OTHER));
@@ -130,7 +130,7 @@ describe("[H40] the collector", () => {
   /** At full size, more than one batch. */
   const COUNT = sized(20, 300);
 
-  test("deletes in the end, in batches, once the store has seen the time pass", async () => {
+  test("deletes eventually, in batches, once the store has seen the time pass", async () => {
     const { platform, host, app, add, collect } = await open();
     const paths: string[] = [];
     for (let i = 0; i < COUNT; i++) paths.push(await add(Buffer.from(`content ${i}`)));
@@ -145,7 +145,7 @@ describe("[H40] the collector", () => {
     ]);
   });
 
-  test("tells what fails, and does it the next time", async () => {
+  test("reports failures, and retries the next time", async () => {
     const { host, add, collect } = await open();
     const path = await add(PHOTO);
     const now = (): number => {

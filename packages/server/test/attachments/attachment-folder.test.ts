@@ -45,12 +45,12 @@ test("[H36] a content is a file under its id, and a record", async () => {
   expect(readdirSync(join(opened.folder, "partial"))).toEqual([]);
 });
 
-test("nothing is made in the folder before something is uploaded", async () => {
+test("nothing is created in the folder before an upload", async () => {
   const { folder } = await openFolder();
   expect(existsSync(folder)).toBe(false);
 });
 
-test("what a crash left of uploads is removed at the opening", async () => {
+test("uploads that a crash interrupted are removed when the folder is opened", async () => {
   const parent = temporaryFolder();
   const partial = join(parent, "attachments", "partial");
   mkdirSync(partial, { recursive: true });
@@ -59,7 +59,7 @@ test("what a crash left of uploads is removed at the opening", async () => {
   expect(existsSync(partial)).toBe(false);
 });
 
-test("a content that fails or is too large leaves nothing", async () => {
+test("an upload that fails or is too large leaves nothing behind", async () => {
   const opened = await openFolder();
   async function* failing(): AsyncGenerator<Uint8Array> {
     yield Buffer.from("begun");
@@ -73,7 +73,7 @@ test("a content that fails or is too large leaves nothing", async () => {
   expect(opened.stored.store.read((view) => view.head.attachments ?? 0)).toBe(0);
 });
 
-test("a folder that is closed ends uploads that do not come, and finishes those that are there", async () => {
+test("closing the folder ends uploads that stall, and finishes those that have arrived", async () => {
   const opened = await openFolder();
   const { attachments, folder } = opened;
   let isLeft = false;
@@ -97,7 +97,7 @@ test("a folder that is closed ends uploads that do not come, and finishes those 
   await attachments.close();
 });
 
-test("a content of which the last piece is there is kept, whatever is closed", async () => {
+test("an upload whose last piece has arrived is kept, even if the folder is being closed", async () => {
   const opened = await openFolder();
   const { attachments } = opened;
   let onLast = (): void => {};
@@ -115,7 +115,7 @@ test("a content of which the last piece is there is kept, whatever is closed", a
   expect(recordOf(opened, (await added).id)).toBeDefined();
 });
 
-test("a content that the store does not take leaves no file", async () => {
+test("a content that the store refuses leaves no file", async () => {
   const opened = await openFolder();
   // The store refuses such a name of the uploader.
   const name = "x".repeat(10_000);
@@ -153,7 +153,7 @@ test("[H40] orphans are deleted with their records, up to a time and a number", 
   expect(isThere()).toEqual([true, false, false]);
 });
 
-test("[H40] a content that is uploaded while it is deleted ends with both, file and record, or none", async () => {
+test("[H40] a content uploaded while it is deleted ends with both file and record, or with neither", async () => {
   const opened = await openFolder();
   const { attachments } = opened;
   const id = idOf(Buffer.from("hello"));

@@ -25,7 +25,7 @@ function openIncoming(sizeMax = 1_000) {
   return { folder, kept, incoming, take, keep };
 }
 
-test("[S55] pieces become the content in their order, and what is not the next one changes nothing", async () => {
+test("[S55] pieces are appended in order, and a piece out of order changes nothing", async () => {
   const { folder, kept, incoming, take } = openIncoming();
   expect(incoming.sizeOf(ID)).toBe(0);
   expect(await take(0, 4)).toBe("more");
@@ -39,7 +39,7 @@ test("[S55] pieces become the content in their order, and what is not the next o
   expect(incoming.sizeOf(ID)).toBe(0);
 });
 
-test("[S55] a content that had come whole before the power failed is kept when it is asked on", async () => {
+test("[S55] a content that was complete before a power failure is kept when the fetch continues", async () => {
   const { folder, kept, take, incoming } = openIncoming();
   await take(0, 4);
   writeFileSync(join(folder, ID), CONTENT);
@@ -48,7 +48,7 @@ test("[S55] a content that had come whole before the power failed is kept when i
   expect(readFileSync(kept)).toEqual(CONTENT);
 });
 
-test("[S55] what is too large, more than was said, or has another digest is refused, and nothing of it is left", async () => {
+test("[S55] a content that is too large, longer than announced, or has another digest is refused and removed", async () => {
   const { folder, incoming, take, keep } = openIncoming(10);
   expect(await take(0, 4, 11)).toBe("refused");
   expect(await take(0, 4)).toBe("more");
@@ -60,7 +60,7 @@ test("[S55] what is too large, more than was said, or has another digest is refu
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("[S55] where keeping fails nothing of the content is left, and it can come again", async () => {
+test("[S55] if keeping fails, nothing of the content is left, and it can be fetched again", async () => {
   const { folder, incoming, take } = openIncoming();
   const piece = { offset: 0, bytes: CONTENT, size: 10 };
   const failing = incoming.take(ID, piece, () => Promise.reject(new Error("closed")));
@@ -77,7 +77,7 @@ test("[S55] where keeping fails nothing of the content is left, and it can come 
   expect(await take(0, 10)).toBe("kept");
 });
 
-test("parts that nobody goes on with are removed: the oldest for new ones, and all after a while", async () => {
+test("abandoned parts are removed: the oldest for new ones, and all after a while", async () => {
   const { folder, incoming, keep } = openIncoming();
   const ids = Array.from({ length: 70 }, (_, i) => idOf(Buffer.from(`${i}`)));
   for (const [i, id] of ids.entries()) {

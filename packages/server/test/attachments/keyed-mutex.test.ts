@@ -26,7 +26,7 @@ function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-test("turns of one content follow each other, those of others do not wait", async () => {
+test("tasks of one key run one after the other, those of other keys do not wait", async () => {
   const turns = new KeyedMutex();
   const notes = new Notes();
   const all = [
@@ -52,7 +52,7 @@ test("turns of one content follow each other, those of others do not wait", asyn
   ]);
 });
 
-test("a turn that fails is over like any other", async () => {
+test("a task that fails releases the mutex like any other", async () => {
   const turns = new KeyedMutex();
   const failed = turns.run(["a"], () => Promise.reject(new Error("no")));
   const next = turns.run(["a"], () => Promise.resolve("yes"));

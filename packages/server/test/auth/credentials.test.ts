@@ -77,7 +77,7 @@ async function sessionOf(app: AuthApp, changes: Partial<Session> = {}): Promise<
 }
 
 describe("[A1] a bearer token", () => {
-  test("is an API key, found without waiting", () => {
+  test("is an API key, found synchronously", () => {
     const setting = new Setting();
     const permissions = FULL_PERMISSIONS;
     setting.keys.set("bp_1", { id: "1", appId: ONE.id, permissions, until: 7 });
@@ -127,7 +127,7 @@ describe("[A1] a bearer token", () => {
     expect(found?.credential.mayUpload).toBe(false);
   });
 
-  test("must be about the app of the path", async () => {
+  test("must be for the app of the path", async () => {
     const setting = new Setting();
     const session = await sessionOf(ONE);
     for (let i = 0; i < 2; i++) {
@@ -140,7 +140,7 @@ describe("[A1] a bearer token", () => {
     for (const { id } of [ONE, TWO]) expect(setting.find(both, id)).toMatchObject({ appId: id });
   });
 
-  test("[A25] that is about several apps needs one in the path, whatever was asked before", async () => {
+  test("[A25] that is for several apps needs one in the path, whatever was requested before", async () => {
     const setting = new Setting();
     const claims = { sub: "bob", exp: NOW_S + 600 };
     const both = secretToken({ ...claims, aud: [ONE.id, TWO.id] }, SECRET);
@@ -160,7 +160,7 @@ describe("[A1] a bearer token", () => {
     expect(await setting.find(forged)).toBeUndefined();
   });
 
-  test("is the same user as the session that was given for it", async () => {
+  test("is the same user as the session that was issued for it", async () => {
     const setting = new Setting();
     const token = secretToken({ aud: ONE.id, sub: "bob", exp: NOW_S + 600 }, SECRET);
     const session = await sessionOf(ONE, { provider: "partner", userId: "bob" });
@@ -194,7 +194,7 @@ describe("[A19] a session ends", () => {
     expect(setting.count).toBe(0);
   });
 
-  test("when its provider is gone", async () => {
+  test("when its provider is deleted", async () => {
     const setting = new Setting();
     const session = await sessionOf(ONE);
     expect(await setting.find(session)).toBeDefined();
@@ -202,7 +202,7 @@ describe("[A19] a session ends", () => {
     expect(await setting.find(session)).toBeUndefined();
   });
 
-  test("when its provider is another of the same name", async () => {
+  test("when its provider is replaced by another of the same name", async () => {
     const setting = new Setting();
     const session = await sessionOf(ONE);
     const { login, partner } = PROVIDERS;
@@ -215,7 +215,7 @@ describe("[A19] a session ends", () => {
     expect(await setting.find(session)).toBeDefined();
   });
 
-  test("when its key has been replaced twice", async () => {
+  test("when its signing key has been rotated twice", async () => {
     const setting = new Setting();
     const session = await sessionOf(ONE);
     const [first] = ONE.sessionKeys;
@@ -231,8 +231,8 @@ describe("[A19] a session ends", () => {
   });
 });
 
-describe("a token that was verified", () => {
-  test("is a look-up from then on, until the registry changes", async () => {
+describe("a verified token", () => {
+  test("is a lookup from then on, until the registry changes", async () => {
     const setting = new Setting();
     const session = await sessionOf(ONE);
     const first = await setting.find(session);
@@ -254,25 +254,22 @@ describe("a token that was verified", () => {
     expect(setting.find(session)).toBeInstanceOf(Promise);
   });
 
-  test.runIf(isFullSize)(
-    "is forgotten when there are too many others, or too long ones",
-    async () => {
-      const setting = new Setting();
-      const claims = { aud: ONE.id, exp: NOW_S + 600 };
-      const tokens = Array.from({ length: 40 }, (_, i) => {
-        return secretToken({ ...claims, sub: `user ${i}`, filler: "x".repeat(500_000) }, SECRET);
-      });
-      for (const token of tokens) await setting.find(token);
-      expect(setting.count).toBeLessThan(30);
-      expect(setting.count).toBeGreaterThan(20);
-      expect(setting.find(tokens.at(-1) ?? "")).not.toBeInstanceOf(Promise);
-      const first = setting.find(tokens[0] ?? "");
-      expect(first).toBeInstanceOf(Promise);
-      expect((await first)?.credential.id).toBe("jwt:partner:user 0");
-    },
-  );
+  test.runIf(isFullSize)("is evicted if there are too many others, or too long ones", async () => {
+    const setting = new Setting();
+    const claims = { aud: ONE.id, exp: NOW_S + 600 };
+    const tokens = Array.from({ length: 40 }, (_, i) => {
+      return secretToken({ ...claims, sub: `user ${i}`, filler: "x".repeat(500_000) }, SECRET);
+    });
+    for (const token of tokens) await setting.find(token);
+    expect(setting.count).toBeLessThan(30);
+    expect(setting.count).toBeGreaterThan(20);
+    expect(setting.find(tokens.at(-1) ?? "")).not.toBeInstanceOf(Promise);
+    const first = setting.find(tokens[0] ?? "");
+    expect(first).toBeInstanceOf(Promise);
+    expect((await first)?.credential.id).toBe("jwt:partner:user 0");
+  });
 
-  test("leaves nothing behind when it is not valid", async () => {
+  test("is not cached if it is invalid", async () => {
     const setting = new Setting();
     for (let i = 0; i < 10; i++) {
       await setting.find(secretToken({ aud: ONE.id, sub: "x", exp: NOW_S + 60 }, `wrong ${i}`));
@@ -281,7 +278,7 @@ describe("a token that was verified", () => {
   });
 });
 
-test("[A9] a provider whose keys cannot be had does not keep out what another has signed", async () => {
+test("[A9] a provider whose keys are unavailable does not block tokens that another has signed", async () => {
   const server = await answeringServer(() => ({ status: 500 }));
   const broken = { id: "p3", type: "jwt", keys: { jwksUrl: server.url } } as const;
   const setting = new Setting();
@@ -292,7 +289,7 @@ test("[A9] a provider whose keys cannot be had does not keep out what another ha
   await expect(setting.find(unknown)).rejects.toMatchObject({ status: 503 });
 });
 
-test("no two users have one id, however they and their providers are called", () => {
+test("no two users have one id, whatever their names and the names of their providers", () => {
   const names = ["a", "a:b", "b", "#", "%3A"];
   const users = ["a", "b", "b:a", "x".repeat(200), "y".repeat(200), "#"];
   const ids = names.flatMap((name) => users.map((user) => userCredentialId("session", name, user)));
@@ -300,8 +297,8 @@ test("no two users have one id, however they and their providers are called", ()
   expect(ids.every((id) => id.length <= 128)).toBe(true);
 });
 
-describe("[A22] what a provider says of a user", () => {
-  test("is in his session as it was said, numbers of 64 bits included", async () => {
+describe("[A22] the claims that a provider states about a user", () => {
+  test("are in the session unchanged, 64-bit numbers included", async () => {
     const identity = { store: "Köln", number: 2n ** 62n, __proto__x: [1, null] };
     const found = await new Setting().find(await sessionOf(ONE, { identity }));
     expect([found?.userId, found?.identity]).toEqual(["ann", identity]);
@@ -309,7 +306,7 @@ describe("[A22] what a provider says of a user", () => {
     expect([none?.userId, none?.identity]).toEqual(["ann", undefined]);
   });
 
-  test("is a claim of a token, which is refused when it is no object or too large", async () => {
+  test("are a claim of a token, which is refused if it is not an object or is too large", async () => {
     const claims = { aud: ONE.id, sub: "bob", exp: NOW_S + 600 };
     const findWith = (identityServiceMetadata: unknown): unknown =>
       new Setting().find(secretToken({ ...claims, identityServiceMetadata }, SECRET), ONE.id);
@@ -330,7 +327,7 @@ describe("[A22] what a provider says of a user", () => {
     }
   });
 
-  test("is nothing for an API key", () => {
+  test("do not exist for an API key", () => {
     const setting = new Setting();
     setting.keys.set("bp_1", { id: "1", appId: ONE.id, permissions: FULL_PERMISSIONS, until: 7 });
     const found = setting.find("bp_1");
@@ -357,7 +354,7 @@ describe("[A23] the settings of a jwt provider", () => {
     return setting;
   }
 
-  test("an audience of its own takes the place of the app's id, where the path names the app", async () => {
+  test("an own audience replaces the app's id, if the path names the app", async () => {
     const setting = settingWith({ audience: ["https://api.example", "other"] });
     const token = secretToken({ ...claims, exp: NOW_S + 600 }, SECRET);
     expect((await setting.find(token, ONE.id))?.userId).toBe("bob");
@@ -368,7 +365,7 @@ describe("[A23] the settings of a jwt provider", () => {
     expect(await setting.find(own, ONE.id)).toBeUndefined();
   });
 
-  test("issuer, algorithms and clock tolerance are kept to, and the reason of a refusal is told", async () => {
+  test("issuer, algorithms and clock tolerance are enforced, and the reason of a refusal is logged", async () => {
     const good = { ...claims, aud: ONE.id, exp: NOW_S + 600 };
     const issuer = settingWith({ issuer: "https://id.example/" });
     expect((await issuer.find(secretToken(good, SECRET)))?.userId).toBe("bob");
@@ -407,7 +404,7 @@ describe("[A23] the settings of a jwt provider", () => {
   });
 });
 
-test("[A24] why a token was refused is in the log with the id of the request, and never in the answer", async () => {
+test("[A24] the reason why a token was refused is in the log with the request id, never in the answer", async () => {
   const lines: unknown[] = [];
   let elapsedMs = 0;
   const auth = new Authentication({

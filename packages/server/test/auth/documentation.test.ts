@@ -19,7 +19,7 @@ function drawSecret(): string {
   return drawWebhookSecret((size) => nodePlatform.random(size));
 }
 
-test("every request of the page is answered as the page says", async () => {
+test("every request of the page gets the documented answer", async () => {
   const { server } = await openDataApi({ managementPort: 0 });
   const requests = readDocumentedRequests("authentication.md");
   expect(requests.length).toBe(5);
@@ -53,7 +53,7 @@ function verified(asked: readonly (readonly [string, string, string])[]): unknow
   return JSON.parse(execFileSync(process.execPath, words, { encoding: "utf8" }));
 }
 
-test("[A15] a webhook that verifies as the page says knows us, by each of its secrets", () => {
+test("[A15] a webhook that verifies as documented accepts our requests, with each of its secrets", () => {
   const [newer, older, other] = [drawSecret(), drawSecret(), drawSecret()];
   const body = '{"token":"tökén"}';
   const now = Math.floor(Date.now() / 1000);

@@ -16,7 +16,7 @@ class Clock {
   }
 }
 
-test("twenty failures in a minute are answered as usual, the next have to wait for its end", () => {
+test("twenty failures in a minute are answered as usual, later ones must wait for its end", () => {
   const clock = new Clock();
   expect(clock.fail("10.0.0.1", 20)).toBeUndefined();
   expect(clock.fail("10.0.0.1")).toBe(60);
@@ -30,7 +30,7 @@ test("twenty failures in a minute are answered as usual, the next have to wait f
   expect(clock.fail("10.0.0.1")).toBe(60);
 });
 
-test("who has failed too often is refused with 429, and told when to come again", () => {
+test("a client that has failed too often gets 429, with the time to retry", () => {
   const clock = new Clock();
   for (let i = 0; i < 20; i++) clock.failed.refuse("10.0.0.1", "token");
   clock.now += 20_500;
@@ -44,7 +44,7 @@ test("who has failed too often is refused with 429, and told when to come again"
   expect(() => clock.failed.refuse("10.0.0.2", "token")).not.toThrow();
 });
 
-test("[H43] while an address is throttled a credential passes that was accepted from there within a day", () => {
+test("[H43] while an address is throttled, a credential accepted from there within a day passes", () => {
   const clock = new Clock();
   const { failed } = clock;
   const waits = expect.objectContaining({ status: 429 });
@@ -61,14 +61,14 @@ test("[H43] while an address is throttled a credential passes that was accepted 
   expect(() => failed.pass("10.0.0.1", "ann", "credential")).toThrow(waits);
 });
 
-test("credentials that were accepted take a bounded place, and the newest stay", () => {
+test("the memory of accepted credentials is bounded, and the newest stay", () => {
   const clock = new Clock();
   for (let i = 0; i < 50_001; i++) clock.failed.accept("10.0.0.1", String(i));
   expect(clock.failed.wasAccepted("10.0.0.1", "0")).toBe(false);
   expect(clock.failed.wasAccepted("10.0.0.1", "1")).toBe(true);
 });
 
-test("an address that did not fail has nothing to do with it", () => {
+test("an address without failures is not affected", () => {
   const clock = new Clock();
   clock.fail("10.0.0.1", 100);
   expect(clock.failed.retryAfterSeconds("10.0.0.2")).toBeUndefined();
@@ -82,7 +82,7 @@ test.each([
   ["::1", "::2"],
   ["fe80::1%eth0", "fe80::2"],
   ["::ffff:10.0.0.1", "10.0.0.1"],
-])("%s and %s count as one", (one, other) => {
+])("%s and %s count as one address", (one, other) => {
   const clock = new Clock();
   clock.fail(one, 20);
   expect(clock.fail(other)).toBe(60);
@@ -93,7 +93,7 @@ test.each([
   ["2001:db8::1", "2001:db8:0:1::1"],
   ["::ffff:10.0.0.1", "::ffff:10.0.0.2"],
   ["1:2:3:4::", "1:2:3::4"],
-])("%s and %s do not", (one, other) => {
+])("%s and %s do not count as one address", (one, other) => {
   const clock = new Clock();
   clock.fail(one, 20);
   expect(clock.fail(other)).toBeUndefined();

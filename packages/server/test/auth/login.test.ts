@@ -105,7 +105,7 @@ const ANONYMOUS = {
 };
 
 describe("[A12] an anonymous login", () => {
-  test("[A10] gives a session with the permission of the provider, for its length", async () => {
+  test("[A10] returns a session with the permission of the provider, for its duration", async () => {
     await provide({ guest: ANONYMOUS });
     const login = await logIn("guest", "shared-by-all-of-us");
     expect(login.status).toBe(200);
@@ -126,7 +126,7 @@ describe("[A12] an anonymous login", () => {
     expect((await execute(token, "SELECT _id FROM cars")).status).toBe(401);
   });
 
-  test("is somebody new each time", async () => {
+  test("is a new user each time", async () => {
     await provide({ guest: ANONYMOUS });
     const [one, two] = [
       await logIn("guest", "shared-by-all-of-us"),
@@ -146,7 +146,7 @@ describe("[A12] an anonymous login", () => {
     }
   });
 
-  test("[A13] that is for this machine is refused when the request came by way of others", async () => {
+  test("[A13] restricted to this machine is refused if the request came through a proxy", async () => {
     await provide({ guest: { ...ANONYMOUS, loopbackOnly: true } });
     expect((await logIn("guest", "shared-by-all-of-us")).status).toBe(200);
     for (const headers of [
@@ -176,7 +176,7 @@ describe("[A14] a token of a jwt provider", () => {
     expect(status).toBe(200);
   });
 
-  test("is refused when it is wrong, or good by the leeway alone", async () => {
+  test("is refused if it is wrong, or valid only by the leeway", async () => {
     await provide({ partner: { type: "jwt", secret: SECRET, permission: { read: BLUE } } });
     const late = { ...claims(), exp: Math.floor(platform.now() / 1000) - 30 };
     for (const token of [secretToken(claims(), `${SECRET}!`), secretToken(late, SECRET), "abc"]) {
@@ -184,7 +184,7 @@ describe("[A14] a token of a jwt provider", () => {
     }
   });
 
-  test("without permissions anywhere is told so", async () => {
+  test("without permissions anywhere gets an error that says so", async () => {
     await provide({ partner: { type: "jwt", secret: SECRET } });
     const { status, body } = await logIn("partner", secretToken(claims(), SECRET));
     expect(status).toBe(401);
@@ -201,7 +201,7 @@ describe("a login by a webhook", () => {
     clientInfo: { name: "Ann" },
   };
 
-  test("[A16] gives the user, the time and the permissions that it says", async () => {
+  test("[A16] has the user, the time and the permissions that the webhook returns", async () => {
     const webhook = await answeringServer(() => ({ body: YES }));
     await provide({ hook: { type: "tokenWebhook", webhookUrl: webhook.url } });
     const login = await logIn("hook", "token-of-ann");
@@ -215,7 +215,7 @@ describe("a login by a webhook", () => {
     expect(webhook.asked).toHaveLength(1);
   });
 
-  test("[A16] a no is 401, with what it has to say", async () => {
+  test("[A16] a rejection is 401, with the message of the webhook", async () => {
     const webhook = await answeringServer(() => ({
       body: { authenticated: false, clientInfo: { reason: "blocked" } },
     }));
@@ -225,7 +225,7 @@ describe("a login by a webhook", () => {
     expect(body).toEqual({ message: REFUSED, clientInfo: { reason: "blocked" } });
   });
 
-  test("[A17] one that fails is 503, and the log does not have the token", async () => {
+  test("[A17] a failing webhook is 503, and the log does not contain the token", async () => {
     const webhook = await answeringServer(() => ({ status: 500 }));
     await provide({ hook: { type: "tokenWebhook", webhookUrl: webhook.url } });
     const { status, headers, body } = await logIn("hook", "token-of-ann");
@@ -237,7 +237,7 @@ describe("a login by a webhook", () => {
     expect(host.lines.join("\n")).not.toContain("token-of-ann");
   });
 
-  test("[A28] is not asked for an address with many wrong tokens, but for one that was accepted", async () => {
+  test("[A28] is not asked for an address with many wrong tokens, except for a token accepted before", async () => {
     const webhook = await answeringServer(() => ({ body: YES }));
     await provide({ hook: { type: "tokenWebhook", webhookUrl: webhook.url } });
     expect((await logIn("hook", "token-of-ann")).status).toBe(200);
@@ -251,7 +251,7 @@ describe("a login by a webhook", () => {
     expect((await logIn("hook", "token-of-ann")).status).toBe(200);
   });
 
-  test("whose permissions do not fit into a header is refused", async () => {
+  test("whose permissions do not fit in a header is refused", async () => {
     const query = `color == '${"x".repeat(20_000)}'`;
     const permissions = { read: { queriesByCollection: { cars: [query] } } };
     const webhook = await answeringServer(() => ({ body: { ...YES, permissions } }));
@@ -287,7 +287,7 @@ describe("[A27] the body of a login", () => {
     ['{"provider":"guest","token":1}', 400],
     ['{"provider":"","token":"shared-by-all-of-us"}', 400],
     [`{"provider":"guest","token":"${"x".repeat(70_000)}"}`, 413],
-  ])("that does not fit is told: %.30s", async (body, expected) => {
+  ])("that is invalid gets an error: %.30s", async (body, expected) => {
     await provide({ guest: ANONYMOUS });
     const { status, body: answer } = await send(body);
     expect(status).toBe(expected);
@@ -295,7 +295,7 @@ describe("[A27] the body of a login", () => {
   });
 
   test.each(["text/plain", "application/cbor", "application/json; charset=latin1", ""])(
-    "of the type %j is 415, and both types are named",
+    "of the type %j is 415, with the supported types",
     async (type) => {
       const { status, body } = await send("x", { headers: { "content-type": type } });
       const expected = "application/json or application/x-www-form-urlencoded, in UTF-8";
@@ -305,7 +305,7 @@ describe("[A27] the body of a login", () => {
   );
 
   test.each(["application/json", "application/x-www-form-urlencoded"])(
-    "has no content encoding: %s",
+    "may not have a content encoding: %s",
     async (type) => {
       const headers = { "content-type": type, "content-encoding": "gzip" };
       const { status, body } = await send("x", { headers });
@@ -314,32 +314,37 @@ describe("[A27] the body of a login", () => {
     },
   );
 
-  test.runIf(isFullSize)("that comes in part keeps nobody else out, however often", async () => {
-    await provide({ guest: ANONYMOUS });
-    const head = requestBytes({
-      method: "POST",
-      target: `/${appId}/auth/login`,
-      headers: [
-        ["Host", "localhost"],
-        ["Content-Type", "application/json"],
-        ["Content-Length", "10"],
-      ],
-    });
-    const opening = Array.from({ length: 600 }, () => RawConnection.open(server.url));
-    const connections = await Promise.all(opening);
-    onTestFinished(() => {
-      for (const connection of connections) connection.destroy();
-    });
-    await Promise.all(connections.map((one) => one.write(Buffer.concat([head, Buffer.from("{")]))));
-    await vi.waitFor(async () => {
-      const metrics = await (await fetch(`${server.url}/metrics`)).text();
-      const underWay = /^bigpeer_http_requests_in_flight (\d+)$/m.exec(metrics)?.[1];
-      expect(Number(underWay)).toBeGreaterThan(600);
-    }, 10_000);
-    expect((await logIn("guest", "shared-by-all-of-us")).status).toBe(200);
-    // And it has not long to come as a whole.
-    expect((await connections[0]?.next())?.status).toBe(408);
-  });
+  test.runIf(isFullSize)(
+    "that arrives incompletely blocks no other client, however often",
+    async () => {
+      await provide({ guest: ANONYMOUS });
+      const head = requestBytes({
+        method: "POST",
+        target: `/${appId}/auth/login`,
+        headers: [
+          ["Host", "localhost"],
+          ["Content-Type", "application/json"],
+          ["Content-Length", "10"],
+        ],
+      });
+      const opening = Array.from({ length: 600 }, () => RawConnection.open(server.url));
+      const connections = await Promise.all(opening);
+      onTestFinished(() => {
+        for (const connection of connections) connection.destroy();
+      });
+      await Promise.all(
+        connections.map((one) => one.write(Buffer.concat([head, Buffer.from("{")]))),
+      );
+      await vi.waitFor(async () => {
+        const metrics = await (await fetch(`${server.url}/metrics`)).text();
+        const underWay = /^bigpeer_http_requests_in_flight (\d+)$/m.exec(metrics)?.[1];
+        expect(Number(underWay)).toBeGreaterThan(600);
+      }, 10_000);
+      expect((await logIn("guest", "shared-by-all-of-us")).status).toBe(200);
+      // And it has not long to come as a whole.
+      expect((await connections[0]?.next())?.status).toBe(408);
+    },
+  );
 
   test("without length is 411", async () => {
     const response = await fetch(`${server.url}/${appId}/auth/login`, {
@@ -352,8 +357,8 @@ describe("[A27] the body of a login", () => {
   });
 });
 
-describe("[A11] a login that is refused", () => {
-  test("does not tell which apps and providers there are", async () => {
+describe("[A11] a refused login", () => {
+  test("does not reveal which apps and providers exist", async () => {
     await provide({ guest: ANONYMOUS });
     const answers = [
       await logIn("guest", "wrong"),
@@ -381,7 +386,7 @@ describe("[A11] a login that is refused", () => {
     expect((await logIn("fresh", "never used before")).status).toBe(429);
   });
 
-  test("does not keep out a token that was accepted from the same address before", async () => {
+  test("does not block a token that was accepted from the same address before", async () => {
     await provide({ guest: ANONYMOUS });
     expect((await logIn("guest", "shared-by-all-of-us")).status).toBe(200);
     for (let i = 0; i < 21; i++) await logIn("guest", `wrong ${i}`);
@@ -389,7 +394,7 @@ describe("[A11] a login that is refused", () => {
     expect((await logIn("guest", "shared-by-all-of-us")).status).toBe(200);
   });
 
-  test("and so does a body that is malformed", async () => {
+  test("counts even if its body is malformed", async () => {
     await provide({ guest: ANONYMOUS });
     expect((await logIn("guest", ANONYMOUS.sharedToken)).status).toBe(200);
     const bodies = ["{", "[]", '{"provider":1}', `{"a":0.${"3".repeat(60_000)}}`];
@@ -404,7 +409,7 @@ describe("[A11] a login that is refused", () => {
 describe("[A19] a session ends with its provider", () => {
   const SELECT = "SELECT * FROM cars";
 
-  test("and does not begin again when another of that name is made", async () => {
+  test("and does not resume if another one of that name is created", async () => {
     await provide({ guest: ANONYMOUS });
     const token = (await logIn("guest", "shared-by-all-of-us")).body.accessToken ?? "";
     expect((await execute(token, SELECT)).status).toBe(200);
@@ -414,7 +419,7 @@ describe("[A19] a session ends with its provider", () => {
     expect((await execute(token, SELECT)).status).toBe(401);
   });
 
-  test("and when that gets another type", async () => {
+  test("and if the provider changes its type", async () => {
     await provide({ guest: ANONYMOUS });
     const token = (await logIn("guest", "shared-by-all-of-us")).body.accessToken ?? "";
     await replace({ guest: { type: "jwt", secret: SECRET } });
@@ -423,7 +428,7 @@ describe("[A19] a session ends with its provider", () => {
     expect((await execute(token, SELECT)).status).toBe(401);
   });
 
-  test("but goes on when that is replaced by one of its type, with another token too", async () => {
+  test("but continues if the provider is replaced by one of its type, even with another token", async () => {
     await provide({ guest: ANONYMOUS });
     const token = (await logIn("guest", "shared-by-all-of-us")).body.accessToken ?? "";
     await replace({
@@ -447,7 +452,7 @@ test("[A26] tokens that cannot be verified now are 503, and count like wrong one
   expect((await logIn("partner", token)).status).toBe(429);
 });
 
-test("[A2] a session that is over, and one of an app that was deleted, is 401 like any other", async () => {
+test("[A2] an expired session, and one of a deleted app, is 401 like any other", async () => {
   const { id } = await server.registry.apps.create(
     { name: "second", authProviders: readProviders({ guest: ANONYMOUS }, {}, random) },
     AUTHOR,

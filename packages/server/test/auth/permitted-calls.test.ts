@@ -39,7 +39,7 @@ function upsertOf(id: string, color: string): unknown {
 }
 
 describe("[A3] a credential sees and changes what its permissions allow", () => {
-  test("reads are narrowed, in every operation", async () => {
+  test("reads are restricted, in every operation", async () => {
     const select = await call(readsBlue, "execute", { statement: "SELECT * FROM cars" });
     expect((select.body as ValueObject)["items"]).toEqual([{ _id: "c1", color: "blue", n: 1 }]);
     const count = await call(readsBlue, "count", { collection: "cars", query: "true" });
@@ -86,7 +86,7 @@ describe("[A3] a credential sees and changes what its permissions allow", () => 
     expect((await call(writesBlue, "write", upsertOf("c3", "blue"))).status).toBe(200);
   });
 
-  test("a caller who may not do this is no wrong credential, however often he tries", async () => {
+  test("a caller without the permission does not count as a wrong credential, however often it tries", async () => {
     for (let i = 0; i < 25; i++) {
       const { status } = await call(nothing, "count", { collection: "cars", query: "true" });
       expect(status).toBe(401);
@@ -97,7 +97,7 @@ describe("[A3] a credential sees and changes what its permissions allow", () => 
 describe("[A4] attachments", () => {
   const content = Buffer.from("only for those who read a document with it");
 
-  test("are uploaded by whoever may write anything", async () => {
+  test("can be uploaded by a credential that may write anything", async () => {
     for (const [headers, status] of [
       [writesBlue, 200],
       [readsBlue, 401],
@@ -108,7 +108,7 @@ describe("[A4] attachments", () => {
     }
   });
 
-  test("are read by whoever reads a document with it, and are not there for others", async () => {
+  test("can be read by a credential that reads a document with it, and do not exist for others", async () => {
     const { id, len } = await uploaded(api, content);
     const command = (document: string): Value => ({
       method: "update",
@@ -127,7 +127,7 @@ describe("[A4] attachments", () => {
   });
 });
 
-test("[A5] peers are asked by whoever reads everything and has remoteQuery", async () => {
+test("[A5] peers can be queried by a credential that reads everything and has remoteQuery", async () => {
   const statement = "SYNC CONTEXT (PEERS) SELECT * FROM cars";
   const narrow = await keyWith({ read: BLUE, remoteQuery: true });
   const statuses: number[] = [];

@@ -36,7 +36,7 @@ function verify(token: string, provider = WITH_SECRET): Promise<unknown> {
   return tokensAt().verify(token, provider, APP);
 }
 
-describe("[A6] the kind of key decides how a token may be signed", () => {
+describe("[A6] the type of key decides how a token may be signed", () => {
   test("a secret of the app verifies HS256", async () => {
     expect(await verify(secretToken(CLAIMS, SECRET))).toEqual(ANN);
     expect(await verify(secretToken(CLAIMS, `${SECRET}!`))).toBeUndefined();
@@ -57,7 +57,7 @@ describe("[A6] the kind of key decides how a token may be signed", () => {
     },
   );
 
-  test("a token that does not name its key is tried with all that fit", async () => {
+  test("a token that does not name its key is tried with all matching ones", async () => {
     const signers = [
       signerWith("ES256", "k1"),
       signerWith("ES256", "k2"),
@@ -72,7 +72,7 @@ describe("[A6] the kind of key decides how a token may be signed", () => {
     expect(await verify(stranger, provider)).toBeUndefined();
   });
 
-  test("none, and a public key as if it were a secret, are refused", async () => {
+  test("alg none, and a public key used as a secret, are refused", async () => {
     const signer = signerWith("RS256", "k1");
     const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwks: { keys: [signer.jwk] } } };
     const unsigned = tokenOf({ header: { alg: "none" }, claims: CLAIMS }, () => Buffer.alloc(0));
@@ -87,14 +87,14 @@ describe("[A6] the kind of key decides how a token may be signed", () => {
   });
 
   test.each(["", "abc", "a.b.c", "..", `${secretToken(CLAIMS, SECRET)}x`, "é.é.é"])(
-    "what is no token at all is refused: %s",
+    "text that is not a token is refused: %s",
     async (token) => {
       expect(await verify(token)).toBeUndefined();
     },
   );
 });
 
-describe("[A7] what a token must say", () => {
+describe("[A7] required claims of a token", () => {
   test.each([
     ["another app", { ...CLAIMS, aud: "ae90f7b2-499f-4c73-8353-bae98ff03c6c" }],
     ["no app", { ...CLAIMS, aud: undefined }],
@@ -107,7 +107,7 @@ describe("[A7] what a token must say", () => {
     expect(await verify(secretToken(claims, SECRET))).toBeUndefined();
   });
 
-  test("an end beyond all numbers is refused", async () => {
+  test("an expiry beyond the range of numbers is refused", async () => {
     const sign = (text: string): Buffer => createHmac("sha256", SECRET).update(text).digest();
     const [header = ""] = secretToken(CLAIMS, SECRET).split(".");
     const claims = JSON.stringify(CLAIMS).replace(String(CLAIMS.exp), "1e999");
@@ -115,12 +115,12 @@ describe("[A7] what a token must say", () => {
     expect(await verify(`${text}.${sign(text).toString("base64url")}`)).toBeUndefined();
   });
 
-  test("clocks may differ by a minute, and the app may be one of several", async () => {
+  test("clocks may differ by a minute, and the app may be one of several audiences", async () => {
     const claims = { ...CLAIMS, aud: ["elsewhere", APP], exp: NOW_S - 59, nbf: NOW_S + 59 };
     expect(await verify(secretToken(claims, SECRET))).toEqual({ ...ANN, expiresAt: NOW_S - 59 });
   });
 
-  test("the issuer must be the one of the provider, where that has one", async () => {
+  test("the issuer must be that of the provider, if it has one", async () => {
     const provider = { ...WITH_SECRET, issuer: "https://id.example.com" };
     const token = secretToken({ ...CLAIMS, iss: "https://id.example.com" }, SECRET);
     expect(await verify(token, provider)).toEqual(ANN);
@@ -134,7 +134,7 @@ describe("[A7] what a token must say", () => {
 describe("[A8] permissions of a token", () => {
   const permission = readPermissions({ write: { everything: true } });
 
-  test("are those of its claim, else those of the provider", async () => {
+  test("are those of its claim, or else those of the provider", async () => {
     const provider = { ...WITH_SECRET, permission };
     expect(await verify(secretToken(CLAIMS, SECRET), provider)).toEqual(ANN);
     const without = secretToken({ ...CLAIMS, permissions: undefined }, SECRET);
@@ -148,18 +148,21 @@ describe("[A8] permissions of a token", () => {
     [{ ...CLAIMS, sub: undefined }, "expected the id of a user as claim `sub`"],
     [{ ...CLAIMS, sub: "" }, "expected the id of a user as claim `sub`"],
     [{ ...CLAIMS, sub: "ann\ud800" }, "expected the id of a user as claim `sub`"],
-  ])("that cannot be used are told to whoever has the signature: %j", async (claims, message) => {
-    await expect(verify(secretToken(claims, SECRET))).rejects.toMatchObject({
-      status: 401,
-      message: expect.stringContaining(message),
-    });
-  });
+  ])(
+    "that are invalid are reported to the holder of a validly signed token: %j",
+    async (claims, message) => {
+      await expect(verify(secretToken(claims, SECRET))).rejects.toMatchObject({
+        status: 401,
+        message: expect.stringContaining(message),
+      });
+    },
+  );
 });
 
 describe("[A9] a key set at a URL", () => {
   const [first, second] = [signerWith("ES256", "k1"), signerWith("ES256", "k2")];
 
-  test("is fetched once, and again when a token names a key that is not in it", async () => {
+  test("is fetched once, and again if a token names an unknown key", async () => {
     const served = [first.jwk];
     const server = await answeringServer(() => ({ body: { keys: served } }));
     const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
@@ -178,7 +181,7 @@ describe("[A9] a key set at a URL", () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test("is fetched by one request for all who come at once", async () => {
+  test("is fetched by one request for all concurrent callers", async () => {
     const server = await answeringServer(() => ({ body: { keys: [first.jwk] } }));
     const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
     const tokens = tokensAt();
@@ -189,7 +192,7 @@ describe("[A9] a key set at a URL", () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test("is fetched anew after ten minutes; while it cannot be, those of before are used", async () => {
+  test("is fetched again after ten minutes; if that fails, the previous keys are used", async () => {
     const server = await answeringServer(() => ({ body: { keys: [first.jwk] } }));
     const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
     const clock = { elapsedMs: 0 };
@@ -208,7 +211,7 @@ describe("[A9] a key set at a URL", () => {
     expect(await tokens.verify(first.token(CLAIMS), provider, APP)).toBeUndefined();
   });
 
-  test("[A26] whose server hangs does not stop tokens that the keys of before verify", async () => {
+  test("[A26] whose server hangs does not block tokens that the previous keys verify", async () => {
     const server = await answeringServer(() => ({ body: { keys: [first.jwk] } }));
     const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
     const clock = { elapsedMs: 0 };
@@ -230,7 +233,7 @@ describe("[A9] a key set at a URL", () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test("is asked again before a key of long ago is believed, where its server answers", async () => {
+  test("is fetched again before an old key is trusted, if its server answers", async () => {
     const server = await answeringServer(() => ({ body: { keys: [first.jwk] } }));
     const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
     const clock = { elapsedMs: 0 };
@@ -259,20 +262,23 @@ describe("[A9] a key set at a URL", () => {
     ["no key set", { body: [1] }],
     ["a redirect", { status: 302, headers: { location: "/elsewhere" } }],
     ["too much", { body: "x".repeat(300_000) }],
-  ])("that answers with %s is 503 and not 401, and is left alone for a while", async (_, given) => {
-    const server = await answeringServer(() => given);
-    const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
-    const clock = { elapsedMs: 0 };
-    const tokens = tokensAt(clock);
-    const ask = (): Promise<unknown> => tokens.verify(first.token(CLAIMS), provider, APP);
-    const refusal = { status: 503, headers: { "retry-after": "5" } };
-    await expect(ask()).rejects.toMatchObject(refusal);
-    await expect(ask()).rejects.toMatchObject(refusal);
-    expect(server.asked).toHaveLength(1);
-    server.answering = () => ({ body: { keys: [first.jwk] } });
-    clock.elapsedMs = 5_001;
-    expect(await ask()).toEqual(ANN);
-  });
+  ])(
+    "that answers with %s is 503 and not 401, and is not fetched again for a while",
+    async (_, given) => {
+      const server = await answeringServer(() => given);
+      const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
+      const clock = { elapsedMs: 0 };
+      const tokens = tokensAt(clock);
+      const ask = (): Promise<unknown> => tokens.verify(first.token(CLAIMS), provider, APP);
+      const refusal = { status: 503, headers: { "retry-after": "5" } };
+      await expect(ask()).rejects.toMatchObject(refusal);
+      await expect(ask()).rejects.toMatchObject(refusal);
+      expect(server.asked).toHaveLength(1);
+      server.answering = () => ({ body: { keys: [first.jwk] } });
+      clock.elapsedMs = 5_001;
+      expect(await ask()).toEqual(ANN);
+    },
+  );
 
   test("whose server does not answer at all is 503", async () => {
     const server = await answeringServer(() => new Promise(() => {}));

@@ -99,12 +99,12 @@ test("[A15] the request names app, provider and token, and is signed with every 
 });
 
 describe("[A16] the answer of a webhook", () => {
-  test("says who it is, what he may do and for how long", async () => {
+  test("has the user, the permissions and the duration", async () => {
     const one = await asking(() => ({ body: { ...YES, clientInfo: { name: "Ann" } } }));
     expect(await one.ask()).toEqual({ ...ANN, clientInfo: { name: "Ann" } });
   });
 
-  test("may use the names of before", async () => {
+  test("may use the former field names", async () => {
     const { authenticated: _, ...rest } = YES;
     const one = await asking(() => ({ body: { ...rest, authenticate: true, userInfo: 7 } }));
     expect(await one.ask()).toEqual({ ...ANN, clientInfo: 7 });
@@ -117,18 +117,18 @@ describe("[A16] the answer of a webhook", () => {
     [{ status: 401, body: { authenticated: false, clientInfo: "blocked" } }, "blocked"],
     [{ status: 403, body: "go away" }, undefined],
     [{ status: 401, body: YES }, undefined],
-  ])("may be no, with a word for the client: %j", async (given, clientInfo) => {
+  ])("may be a rejection, with a message for the client: %j", async (given, clientInfo) => {
     const one = await asking(() => given);
     expect(await one.ask()).toEqual({ isAuthenticated: false, clientInfo });
   });
 
-  test("that is no is one whatever else is in it", async () => {
+  test("that is a rejection stays one whatever else it contains", async () => {
     const one = await asking(() => ({ status: 401, body: `{"clientInfo":${nested(20_000)}}` }));
     expect(await one.ask()).toEqual({ isAuthenticated: false, clientInfo: undefined });
   });
 });
 
-describe("[A17] a webhook that fails is 503 for the client, and a line in the log", () => {
+describe("[A17] a webhook that fails is 503 for the client, and is logged", () => {
   test.each([
     ["expected the status 200, found 500", { status: 500 }],
     ["expected the status 200, found 302", { status: 302, headers: { location: "/yes" } }],
@@ -164,20 +164,20 @@ describe("[A17] a webhook that fails is 503 for the client, and a line in the lo
     expect(one.lines[0]).not.toContain("token-of-ann");
   });
 
-  test("one that does not answer in time", async () => {
+  test("a webhook that does not answer in time", async () => {
     const one = await asking(() => new Promise(() => {}), 50);
     await expect(one.ask()).rejects.toMatchObject({ status: 503 });
     expect(one.lines[0]).toContain("expected an answer within 50 ms");
   });
 
-  test("one that is not there", async () => {
+  test("an unreachable webhook", async () => {
     const one = await asking(() => ({}));
     const provider = { ...one.provider, webhookUrl: "http://127.0.0.1:1/" };
     await expect(one.ask("token-of-ann", provider)).rejects.toMatchObject({ status: 503 });
     expect(one.lines).toHaveLength(1);
   });
 
-  test("more than 64 questions at once", async () => {
+  test("more than 64 concurrent questions", async () => {
     let answer: (given: Given) => void = () => {};
     const answered = new Promise<Given>((resolve) => void (answer = resolve));
     const one = await asking(() => answered);
@@ -194,7 +194,7 @@ describe("[A17] a webhook that fails is 503 for the client, and a line in the lo
   });
 });
 
-describe("[A28] those who share an address share a part of the questions", () => {
+describe("[A28] callers at one address share a part of the concurrent questions", () => {
   const TOO_MANY = {
     status: 503,
     message: "too many logins from this address wait for this provider",
@@ -221,7 +221,7 @@ describe("[A28] those who share an address share a part of the questions", () =>
     expect(await one.ask("another", undefined, neighbour)).toEqual(ANN);
   });
 
-  test("and what is known already is no question", async () => {
+  test("and a cached answer does not count", async () => {
     const one = await asking(() => ({ body: YES }));
     await one.ask();
     let answer: (given: Given) => void = () => {};
@@ -235,7 +235,7 @@ describe("[A28] those who share an address share a part of the questions", () =>
 });
 
 describe("[A18] a webhook is not asked more often than needed", () => {
-  test("a yes counts for half of its time, for this token alone", async () => {
+  test("an acceptance is cached for half of its time, for this token alone", async () => {
     const one = await asking(() => ({ body: YES }));
     await one.ask();
     one.nowS += 299;
@@ -248,14 +248,14 @@ describe("[A18] a webhook is not asked more often than needed", () => {
     expect(one.server.asked).toHaveLength(3);
   });
 
-  test("a no is asked again", async () => {
+  test("a rejection is not cached", async () => {
     const one = await asking(() => ({ body: { authenticated: false } }));
     await one.ask();
     await one.ask();
     expect(one.server.asked).toHaveLength(2);
   });
 
-  test("a provider with another URL or secret is asked anew", async () => {
+  test("a provider with another URL or secret is asked again", async () => {
     const one = await asking(() => ({ body: YES }));
     await one.ask();
     await one.ask("token-of-ann", { ...one.provider, webhookUrl: `${one.server.url}other` });
@@ -263,7 +263,7 @@ describe("[A18] a webhook is not asked more often than needed", () => {
     expect(one.server.asked).toHaveLength(3);
   });
 
-  test("those who come at once with one token share one request", async () => {
+  test("concurrent callers with one token share one request", async () => {
     const one = await asking(() => ({ body: YES }));
     const verdicts = await Promise.all([one.ask(), one.ask(), one.ask()]);
     expect(verdicts).toEqual([ANN, ANN, ANN]);
@@ -271,7 +271,7 @@ describe("[A18] a webhook is not asked more often than needed", () => {
   });
 });
 
-test("[A22] a webhook may say more of the user", async () => {
+test("[A22] a webhook may return claims about the user", async () => {
   const identityServiceMetadata = { store: "Berlin", floor: 2 };
   const one = await asking(() => ({ body: { ...YES, identityServiceMetadata } }));
   expect(await one.ask()).toEqual({ ...ANN, identity: identityServiceMetadata });

@@ -46,7 +46,7 @@ async function bannerLines(dataDir: string, ...words: string[]): Promise<string[
   return printed.split("\n").filter((line) => /^ {2}(url|manage|data|app|key| ) /.test(line));
 }
 
-test("the apps of a server are shown by id and name, and of many the first ten", async () => {
+test("the banner shows the apps of a server by id and name, at most ten", async () => {
   const dataDir = join(temporaryFolder(), "data");
   const off = ["--management-port", "off"];
   expect(await bannerLines(dataDir, ...off)).toEqual([
@@ -63,7 +63,7 @@ test("the apps of a server are shown by id and name, and of many the first ten",
   expect(lines.slice(2, -1)).toEqual([...names.slice(0, 10), "         and 2 more"]);
 });
 
-test("the file with the first key is not shown when its app is gone", async () => {
+test("the banner does not show the file with the first key when its app is deleted", async () => {
   const dataDir = join(temporaryFolder(), "data");
   expect(await bannerLines(dataDir)).toContain(`  key    in ${join(dataDir, "quickstart.json")}`);
   const registry = await Registry.open(dataDir, testHost());
@@ -75,7 +75,7 @@ test("the file with the first key is not shown when its app is gone", async () =
   ]);
 });
 
-test("[H16] the first key is printed on a terminal alone; elsewhere the path of its file", async () => {
+test("[H16] the first key is printed only on a terminal; elsewhere the path of its file is", async () => {
   for (const isOutputTerminal of [true, false]) {
     const dataDir = join(temporaryFolder(), "data");
     const printed = await printedBy(dataDir, ["--management-port", "off"], isOutputTerminal);
@@ -85,7 +85,7 @@ test("[H16] the first key is printed on a terminal alone; elsewhere the path of 
   }
 });
 
-test("the address of the management API is shown when there is one", async () => {
+test("the banner shows the address of the management API if there is one", async () => {
   const lines = await bannerLines(join(temporaryFolder(), "data"), "--management-port", "0");
   expect(lines[1]).toMatch(/^ {2}manage http:\/\/127\.0\.0\.1:\d+$/);
 });

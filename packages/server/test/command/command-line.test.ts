@@ -7,12 +7,12 @@ function parse(line: string): ReturnType<typeof parseCommandLine> {
   return parseCommandLine(line.split(" ").filter((word) => word !== ""));
 }
 
-test("without a command it is serve", () => {
+test("without a command the command is serve", () => {
   expect(parse("")).toEqual({ kind: "command", name: "serve", flags: new Map() });
   expect(parse("--port 1")).toEqual(parse("serve --port 1"));
 });
 
-test("the value of a flag is the next word or what follows an equals sign", () => {
+test("the value of a flag is the next word or the text after an equals sign", () => {
   const flags = new Map([
     ["--port", "9000"],
     ["--data-dir", "/a=b"],
@@ -22,7 +22,7 @@ test("the value of a flag is the next word or what follows an equals sign", () =
   expect(parse("--port=9000 --data-dir=/a=b")).toEqual(expected);
 });
 
-test("a switch takes no word, but may be given a value", () => {
+test("a switch takes no word, but may have a value", () => {
   expect(parse("--accept-clock --port 1")).toEqual({
     kind: "command",
     name: "serve",
@@ -52,17 +52,17 @@ test.each([
   ["backup --data-dir x", /^backup: expected --to FOLDER$/],
   ["restore --data-dir x", /^restore: expected --from FOLDER$/],
   ["verify --port 1", /^--port: expected a flag of verify \(--config, --data-dir\)$/],
-])("%s is refused with the flag and what was expected", (line, message) => {
+])("%s is refused with the flag and the expected value", (line, message) => {
   expect(() => parse(line)).toThrow(message);
 });
 
-test("help and version are understood wherever they stand", () => {
+test("help and version are recognised anywhere", () => {
   expect(parse("--help")).toEqual({ kind: "help" });
   expect(parse("backup -h --nonsense")).toEqual({ kind: "help" });
   expect(parse("--port 1 --version")).toEqual({ kind: "version" });
 });
 
-test("every setting but the secrets is a flag of serve", () => {
+test("every setting except the secrets is a flag of serve", () => {
   expect(SETTINGS.filter(({ flag }) => flag === undefined).map(({ name }) => name)).toEqual([
     "admin-token",
     "replication-secret",
@@ -78,7 +78,7 @@ test("every setting but the secrets is a flag of serve", () => {
 });
 
 test.each(["--admin-token=hush-hush-hush-hush", "--admin-token hush-hush-hush-hush"])(
-  "%s is refused with the places that others do not see, and not repeated",
+  "%s is refused without its value, and the error names where to put it instead",
   (line) => {
     const places = "in the variable BIGPEER_ADMIN_TOKEN or in the file of --config";
     const message = `--admin-token: expected it ${places}; a command line is seen by others`;
@@ -86,7 +86,7 @@ test.each(["--admin-token=hush-hush-hush-hush", "--admin-token hush-hush-hush-hu
   },
 );
 
-test("the commands that take a data folder take the file that names it", () => {
+test("the commands that take a data folder accept the config file that names it", () => {
   const flags = new Map([["--config", "bigpeer.json"]]);
   expect(parse("verify --config bigpeer.json")).toEqual({ kind: "command", name: "verify", flags });
 });

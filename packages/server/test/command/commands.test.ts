@@ -29,18 +29,18 @@ async function warningLine(isTerminal: boolean, env: Record<string, string> = {}
 const TEXT = /^\d\S+Z warn the variable BIGPEER_HOTS is not known .*\n$/;
 const JSON_LINE = /^\{"level":"warn","time":"\S+","msg":"the variable BIGPEER_HOTS is .*"\}\n$/;
 
-test("on a terminal the log is text, elsewhere it is JSON", async () => {
+test("the log is text on a terminal, and JSON elsewhere", async () => {
   expect(await warningLine(true)).toMatch(TEXT);
   expect(await warningLine(false)).toMatch(JSON_LINE);
 });
 
-test("a setting decides the format whoever reads it, and the level what is told", async () => {
+test("a setting overrides the log format, and the level filters the log", async () => {
   expect(await warningLine(true, { BIGPEER_LOG_FORMAT: "json" })).toMatch(JSON_LINE);
   expect(await warningLine(false, { BIGPEER_LOG_FORMAT: "text" })).toMatch(TEXT);
   expect(await warningLine(false, { BIGPEER_LOG_LEVEL: "error" })).toBe("");
 });
 
-test("a server that everybody could manage is not started; a backup needs no admin token", async () => {
+test("a server whose management API is open to everyone does not start; a backup needs no admin token", async () => {
   const env = { BIGPEER_MANAGEMENT_HOST: "0.0.0.0" };
   const folder = join(temporaryFolder(), "absent");
   let printed = "";
@@ -64,7 +64,7 @@ test("a server that everybody could manage is not started; a backup needs no adm
   expect(printed).toMatch(/^bigpeer: expected a data folder of Big Peer/);
 });
 
-test("a file of settings names the folder, and what is doubtful about it is in the log", async () => {
+test("a config file names the folder, and warnings about the file are logged", async () => {
   const file = join(temporaryFolder(), "bigpeer.json");
   const content = { "data-dir": "absent", "admin-token": "hush-hush-hush-hush" };
   writeFileSync(file, JSON.stringify(content));

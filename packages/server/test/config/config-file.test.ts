@@ -48,7 +48,7 @@ test("an empty object changes nothing", () => {
   expect(read({})).toEqual(DEFAULTS);
 });
 
-test("every setting but the file itself can be in the file", () => {
+test("every setting except the file itself can be in the file", () => {
   const content = {
     "data-dir": "/srv/one",
     namespace: "shops",
@@ -131,7 +131,7 @@ test("a variable wins over the file, and a flag over both", () => {
   });
 });
 
-test("a variable that is set to nothing leaves what the file says", () => {
+test("an empty variable does not override the file", () => {
   expect(read({ host: "a" }, { BIGPEER_HOST: "" })).toEqual({ ...DEFAULTS, host: "a" });
 });
 
@@ -142,7 +142,7 @@ test("the file can be named by a variable, and a flag wins over it", () => {
   expect(readConfig(new Map([["--config", path]]), env).port).toBe(1);
 });
 
-test("a relative path is one of the folder that the file is in", () => {
+test("a relative path is relative to the folder of the file", () => {
   const content = { "data-dir": "data", "tls-cert": "../cert.pem", "tls-key": "./key.pem" };
   path = join(folder, "etc", "bigpeer.json");
   mkdirSync(join(folder, "etc"));
@@ -176,7 +176,7 @@ test.each([
   expect(trustedProxies.map(({ address }) => address)).toEqual(addresses);
 });
 
-test("the management API can be left away", () => {
+test("the management API can be disabled", () => {
   expect(read({ "management-port": "off" }).managementPort).toBe(undefined);
 });
 
@@ -201,7 +201,7 @@ test.each([
   ["cors-origins", ["https://a.example", 1], "a text or a list of texts, found a list"],
   ["cors-origins", {}, "a text or a list of texts, found an object"],
   ["admin-token", 1_234_567_890_123_456, "a text, found a number"],
-])("%s: %j is refused with the file, the key and what was expected", (key, value, expected) => {
+])("%s: %j is refused with the file, the key and the expected value", (key, value, expected) => {
   expect(() => read({ [key]: value })).toThrow(invalid(`${path}: ${key}: expected ${expected}`));
 });
 
@@ -213,14 +213,11 @@ test.each([
   ["data-dir", "", "a folder, found another value"],
   ["admin-token", "hush", "16 to 1024 ASCII characters without spaces; the value is not shown"],
   ["admin-token", "", "16 to 1024 ASCII characters without spaces; the value is not shown"],
-])(
-  "%s: %j is refused as it would be in a flag, with the file and the key",
-  (key, value, expected) => {
-    expect(() => read({ [key]: value })).toThrow(invalid(`${path}: ${key}: expected ${expected}`));
-  },
-);
+])("%s: %j is refused as for a flag, with the file and the key", (key, value, expected) => {
+  expect(() => read({ [key]: value })).toThrow(invalid(`${path}: ${key}: expected ${expected}`));
+});
 
-test("no value of the file is in an error about it, under whatever key: it may be the token", () => {
+test("no error about the file contains a value of it, under any key: it may be the token", () => {
   const token = "S3cret-0123456789abcdef";
   const keys = [...SETTINGS.map(({ name }) => name), "admin-tokn", "token", "__proto__"];
   for (const key of keys) {
@@ -233,7 +230,7 @@ test("no value of the file is in an error about it, under whatever key: it may b
   }
 });
 
-test("all of the file is checked, also what a flag or a variable wins over", () => {
+test("the whole file is checked, also values that a flag or a variable overrides", () => {
   const expected = invalid(`${path}: port: expected a port from 0 to 65535, found another value`);
   expect(() => read({ port: 70_000 }, {}, { "--port": "1" })).toThrow(expected);
   expect(() => read({ port: 70_000 }, { BIGPEER_PORT: "1" })).toThrow(expected);
@@ -250,11 +247,11 @@ test.each([
   ['{"port": 1, "port": 2}', "port"],
   ['{"port": 1, "name": "a", "p\\u006frt": 1}', "port"],
   ['{"admin-token": "0123456789abcdef", "admin-token" : "0123456789abcdef"}', "admin-token"],
-])("a key that the file has twice is refused: %s", (text, key) => {
+])("a key that occurs twice in the file is refused: %s", (text, key) => {
   expect(() => read(text)).toThrow(invalid(`${path}: ${key}: expected it once`));
 });
 
-test("what looks like a second key inside a value is none", () => {
+test("text inside a value that looks like a second key is not a key", () => {
   const content = { name: "a", "data-dir": '/srv/"name": {', host: "name" };
   expect(read(content)).toEqual({
     ...DEFAULTS,
@@ -269,11 +266,11 @@ test("a file that is not JSON is refused with line and column", () => {
   expect(() => read('{\n  "port": 1,\n}')).toThrow(invalid(`${path}: ${message}`));
 });
 
-test("a file that is no object is refused", () => {
+test("a file that is not an object is refused", () => {
   expect(() => read([])).toThrow(invalid(`${path}: expected an object, found a list`));
 });
 
-test("a file that cannot be read is refused with the name that asked for it", () => {
+test("a file that cannot be read is refused, naming the setting that refers to it", () => {
   const absent = join(folder, "absent.json");
   const reason = `ENOENT: no such file or directory, open '${absent}'`;
   expect(() => readConfig(new Map(), { BIGPEER_CONFIG: absent })).toThrow(
@@ -294,7 +291,7 @@ function warningsOf(content: unknown, mode: number): string[] {
   return warnings;
 }
 
-test("a file with the admin token in it that others can read is told", () => {
+test("a file with the admin token that others can read causes a warning", () => {
   const content = { "admin-token": "0123456789abcdef" };
   const rest = "has the admin token in it and is open to others";
   expect(warningsOf(content, 0o644)).toEqual([`${path} ${rest} (mode 0644); chmod 600 it`]);

@@ -14,7 +14,7 @@ function warningsOf(env: Environment): string[] {
   return warnings;
 }
 
-test("without flags and variables the defaults hold", () => {
+test("without flags and variables the defaults apply", () => {
   expect(read({})).toEqual({
     dataDir: resolve("data"),
     namespace: "default",
@@ -176,12 +176,12 @@ test.each([
   expect(() => read({ [flag]: value })).toThrow(`expected ${expected}`);
 });
 
-test("a variable that is set to nothing is not set", () => {
+test("an empty variable counts as not set", () => {
   expect(read({}, { BIGPEER_PORT: "", BIGPEER_DATA_DIR: "" })).toEqual(read({}));
 });
 
 test.each(["", "x", "-1", "65536", "8080.5", "1e3", " 80", "0x50"])(
-  'the port "%s" is refused with the name of its flag and what was expected',
+  'the port "%s" is refused with the name of its flag and the expected value',
   (port) => {
     const message = `--port: expected a port from 0 to 65535, found "${port}"`;
     expect(() => read({ "--port": port })).toThrow(new PeerError("config.invalid", message));
@@ -189,7 +189,7 @@ test.each(["", "x", "-1", "65536", "8080.5", "1e3", " 80", "0x50"])(
 );
 
 test.each(["", "0", "60001", "1.5", "5s", "-1"])(
-  'the statement timeout "%s" is refused with what was expected',
+  'the statement timeout "%s" is refused with the expected value',
   (text) => {
     const message = `--statement-timeout: expected milliseconds from 1 to 60000, found "${text}"`;
     const flags = { "--statement-timeout": text };
@@ -197,7 +197,7 @@ test.each(["", "0", "60001", "1.5", "5s", "-1"])(
   },
 );
 
-test("a bad value of a variable is told with the name of the variable", () => {
+test("a bad value of a variable is reported with the name of the variable", () => {
   expect(() => read({}, { BIGPEER_PORT: "http" })).toThrow(
     'BIGPEER_PORT: expected a port from 0 to 65535, found "http"',
   );
@@ -211,7 +211,7 @@ test("an empty folder or address is refused", () => {
   expect(() => read({ "--host": " " })).toThrow('--host: expected an address, found " "');
 });
 
-test("a variable that is near to one of ours is told with the name that was meant", () => {
+test("an unknown variable similar to a known one causes a warning with the suggested name", () => {
   expect(warningsOf({ BIGPEER_PROT: "1", BIGPEER_PORT: "1", HOME: "/" })).toEqual([
     "the variable BIGPEER_PROT is not known and has no effect; did you mean BIGPEER_PORT?",
   ]);
@@ -220,13 +220,13 @@ test("a variable that is near to one of ours is told with the name that was mean
   ]);
 });
 
-test("a variable that is near to none of ours is told without a guess", () => {
+test("an unknown variable similar to none causes a warning without a suggestion", () => {
   expect(warningsOf({ BIGPEER_SOMETHING_ELSE_ENTIRELY: "1" })).toEqual([
     "the variable BIGPEER_SOMETHING_ELSE_ENTIRELY is not known and has no effect",
   ]);
 });
 
-test("no two settings share a name, a flag or a variable, and all are made alike", () => {
+test("no two settings share a name, a flag or a variable, and all are named by the same rule", () => {
   const names = SETTINGS.flatMap(({ name, flag, env }) => [name, flag ?? name + env, env]);
   expect(new Set(names).size).toBe(3 * SETTINGS.length);
   for (const { name, flag, env } of SETTINGS) {
@@ -263,25 +263,25 @@ test.each([
   "with a space in it",
   "über-0123456789abc",
   "x".repeat(1025),
-])("an admin token that is too short or no token is refused and not shown", (token) => {
+])("an admin token that is too short or malformed is refused and not shown", (token) => {
   const expected = "16 to 1024 ASCII characters without spaces; the value is not shown";
   const error = new PeerError("config.invalid", `BIGPEER_ADMIN_TOKEN: expected ${expected}`);
   expect(() => read({}, { BIGPEER_ADMIN_TOKEN: token })).toThrow(error);
 });
 
-test("the admin token and the replication secret are not taken from a flag", () => {
+test("the admin token and the replication secret are not accepted from a flag", () => {
   expect(read({ "--admin-token": "0123456789abcdef" }).adminToken).toBe(undefined);
   const flags = { "--replication-secret": "0123456789abcdef" };
   expect(read(flags).replicationSecret).toBe(undefined);
 });
 
-test("a replication secret is as long as an admin token must be, and not shown either", () => {
+test("a replication secret has the minimum length of an admin token, and is not shown either", () => {
   const expected = "16 to 1024 ASCII characters without spaces; the value is not shown";
   const error = new PeerError("config.invalid", `BIGPEER_REPLICATION_SECRET: expected ${expected}`);
   expect(() => read({}, { BIGPEER_REPLICATION_SECRET: "hush" })).toThrow(error);
 });
 
-test("the port of links differs from the others, unless it will not be opened", () => {
+test("the replication port must differ from the others, unless it is not opened", () => {
   const secret = { BIGPEER_REPLICATION_SECRET: "0123456789abcdef" };
   const same = { "--replication-port": "8081" };
   const message = "the management API and links have the same port, 8081; choose another one with ";
@@ -302,19 +302,22 @@ test.each([
   "data.example.com",
   "localhost.example.com",
   "1270.0.0.1",
-])("a server does not manage on %s without an admin token, and says what to do", (host) => {
-  const flags = { "--management-host": host };
-  expect(() => checkServable(read(flags))).toThrow(
-    new PeerError(
-      "config.invalid",
-      `anyone who reaches ${host} could use the management API: set ` +
-        "BIGPEER_ADMIN_TOKEN, or admin-token in the file of --config; or keep it on this machine " +
-        "with --management-host 127.0.0.1, or turn it off with --management-port off",
-    ),
-  );
-  checkServable(read(flags, { BIGPEER_ADMIN_TOKEN: "0123456789abcdef" }));
-  checkServable(read({ ...flags, "--management-port": "off" }));
-});
+])(
+  "a server does not manage on %s without an admin token, and the error says what to do",
+  (host) => {
+    const flags = { "--management-host": host };
+    expect(() => checkServable(read(flags))).toThrow(
+      new PeerError(
+        "config.invalid",
+        `anyone who reaches ${host} could use the management API: set ` +
+          "BIGPEER_ADMIN_TOKEN, or admin-token in the file of --config; or keep it on this machine " +
+          "with --management-host 127.0.0.1, or turn it off with --management-port off",
+      ),
+    );
+    checkServable(read(flags, { BIGPEER_ADMIN_TOKEN: "0123456789abcdef" }));
+    checkServable(read({ ...flags, "--management-port": "off" }));
+  },
+);
 
 test.each(["127.0.0.1", "127.8.0.1", "::1", "localhost", "LOCALHOST"])(
   "a server manages on %s without an admin token",
@@ -345,7 +348,7 @@ test.each([
   checkServable(read({ ...same, "--port": "0", "--management-port": "0" }, env));
 });
 
-test("two addresses that do not meet may have one port", () => {
+test("two addresses that do not overlap may share a port", () => {
   const env = { BIGPEER_ADMIN_TOKEN: "0123456789abcdef" };
   for (const host of ["10.0.0.1", "::1"]) {
     checkServable(read({ "--management-host": host, "--management-port": "8080" }, env));

@@ -14,7 +14,7 @@ function withFormat(content: string): string {
   return folder;
 }
 
-test("a missing folder is made, with those above it, and is empty until it is marked", () => {
+test("a missing folder is created, with its parents, and is empty until it is marked", () => {
   const folder = join(temporaryFolder(), "a", "b");
   prepareDataFolder(folder);
   expect(readdirSync(folder)).toEqual([]);
@@ -27,7 +27,7 @@ test("a missing folder is made, with those above it, and is empty until it is ma
   checkDataFolder(folder);
 });
 
-test("[K1] a folder of a newer format is refused with both numbers and is not touched", () => {
+test("[K1] a folder of a newer format is refused with both numbers and left unchanged", () => {
   const folder = withFormat('{"format": 3, "more": true}');
   const sentence =
     `the folder ${folder} has format 3, this version reads up to 2; ` +
@@ -40,7 +40,7 @@ test("[K1] a folder of a newer format is refused with both numbers and is not to
   expect(readFileSync(join(folder, "format.json"), "utf8")).toBe('{"format": 3, "more": true}');
 });
 
-test("[K1] a folder of an older format is brought forward when it is marked, not when it is read", () => {
+test("[K1] a folder of an older format is migrated when it is marked, not when it is read", () => {
   const folder = withFormat('{"format": 1}');
   checkDataFolder(folder);
   prepareDataFolder(folder);
@@ -50,7 +50,7 @@ test("[K1] a folder of an older format is brought forward when it is marked, not
 });
 
 test.each(["", "{", "null", "[]", '{"format":"1"}', '{"format":0}', '{"format":1.5}'])(
-  "a format.json with %j is corrupt, not guessed at",
+  "a format.json with %j is reported as corrupt, without a guess",
   (content) => {
     const folder = withFormat(content);
     expect(() => prepareDataFolder(folder)).toThrow(
@@ -59,7 +59,7 @@ test.each(["", "{", "null", "[]", '{"format":"1"}', '{"format":0}', '{"format":1
   },
 );
 
-test("[K1] a folder with other things and no format.json is refused and not touched", () => {
+test("[K1] a folder with other files and no format.json is refused and left unchanged", () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, "thesis.txt"), "");
   for (const check of [prepareDataFolder, markDataFolder]) {
@@ -73,7 +73,7 @@ test("[K1] a folder with other things and no format.json is refused and not touc
   expect(readdirSync(folder)).toEqual(["thesis.txt"]);
 });
 
-test("a fresh disk, a lock and what a crashed first start left are no other things", () => {
+test("a fresh disk, a lock and the remains of a crashed first start do not count as other files", () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, "lost+found"));
   mkdirSync(join(folder, "lock"));

@@ -20,7 +20,7 @@ async function openWith(settings: Partial<AppSettings>): Promise<DataApi> {
   return new DataApi(await startServer(first.config, testHost()), first.config);
 }
 
-test("an app may take an unknown collection for an empty one", async () => {
+test("an app may treat an unknown collection as empty", async () => {
   const api = await openWith({ isUnknownEmpty: true });
   try {
     const collection = "nowhere";
@@ -39,7 +39,7 @@ test("an app may take an unknown collection for an empty one", async () => {
   }
 });
 
-test("an app may run the statements of /api/v4 in strict mode; those of /api/v5 are not", async () => {
+test("an app may run the statements of /api/v4 in strict mode; those of /api/v5 are unaffected", async () => {
   const api = await openWith({ isV4Strict: true });
   try {
     const typesOf = async (id: number, prefix: string): Promise<unknown> => {

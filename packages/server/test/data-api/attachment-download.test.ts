@@ -20,7 +20,7 @@ function textOf(bytes: Uint8Array): string {
 }
 
 describe("[H37] a download", () => {
-  test("is the content, with all that a client must know of it", async () => {
+  test("returns the content, with all its headers", async () => {
     const { status, headers, bytes } = await download(api, id);
     expect({ status, text: textOf(bytes) }).toEqual({ status: 200, text: "0123456789" });
     const names = [
@@ -45,14 +45,14 @@ describe("[H37] a download", () => {
     });
   });
 
-  test("by an id that is percent-encoded is the same: it is the same path", async () => {
+  test("by a percent-encoded id is the same: it is the same path", async () => {
     const encoded = Buffer.from(id).toString("hex").replaceAll(/../g, "%$&");
     const { status, bytes } = await download(api, encoded);
     expect({ status, text: textOf(bytes) }).toEqual({ status: 200, text: "0123456789" });
   });
 
   test.each([{}, { range: "bytes=2-4" }])(
-    "by HEAD has the head of the whole, with %j",
+    "by HEAD has the headers of the whole, with %j",
     async (headers) => {
       const get = await download(api, id);
       const asked = { method: "HEAD", headers: headers as Record<string, string> };
@@ -80,7 +80,7 @@ describe("[H37] a download", () => {
     expect(headers.get("content-length")).toBe(String(text.length));
   });
 
-  test("of a range outside of the content is 416, which tells its length", async () => {
+  test("of a range outside the content is 416 with the length", async () => {
     const { status, headers, body } = await download(api, id, { headers: { range: "bytes=10-" } });
     expect(status).toBe(416);
     expect(headers.get("content-range")).toBe("bytes */10");
@@ -104,7 +104,7 @@ describe("[H37] a download", () => {
   });
 
   test.each([`"${id}"`, `W/"${id}"`, `"a", "${id}"`, "*"])(
-    "that the client has, by If-None-Match %s, is 304",
+    "that the client already has, by If-None-Match %s, is 304",
     async (ifNoneMatch) => {
       const asked = { headers: { "if-none-match": ifNoneMatch, range: "bytes=99-" } };
       for (const method of ["GET", "HEAD"]) {
@@ -118,17 +118,17 @@ describe("[H37] a download", () => {
     },
   );
 
-  test("of another tag is the content", async () => {
+  test("with another If-None-Match tag returns the content", async () => {
     const asked = { headers: { "if-none-match": '"other"' } };
     expect((await download(api, id, asked)).status).toBe(200);
   });
 
-  test.each(["/api/v5", "app"])("is found under %s too", async (where) => {
+  test.each(["/api/v5", "app"])("is also served under %s", async (where) => {
     const prefix = where === "app" ? `/${api.quickstart.appId}/api/v5` : where;
     expect(textOf((await download(api, id, { prefix })).bytes)).toBe("0123456789");
   });
 
-  test("of a large content has any part of it", async () => {
+  test("of a large content can return any part of it", async () => {
     const large = randomBytes(5_000_000);
     const { id: largeId } = await uploaded(api, large);
     const asked = { headers: { range: "bytes=1234567-3456789" } };
@@ -155,12 +155,12 @@ describe("[H37] not found is", () => {
     });
   });
 
-  test("what lies deeper", async () => {
+  test("a deeper path", async () => {
     expect((await sendTo(api, `/attachments/${id}/more`)).status).toBe(404);
   });
 });
 
-test("[H37] who has no credential learns nothing, also not whether there is such content", async () => {
+test("[H37] a request without a credential does not learn whether content exists", async () => {
   for (const one of [id, idOf(Buffer.from("never uploaded"))]) {
     const { status } = await download(api, one, { headers: { authorization: "Bearer nobody" } });
     expect(status).toBe(401);
@@ -174,7 +174,7 @@ test("other methods are 405", async () => {
   expect([other.status, other.headers.get("allow")]).toEqual([405, "POST"]);
 });
 
-test("[H37] a record whose file is lost or cut is 500, and the log says which file", async () => {
+test("[H37] a record whose file is lost or truncated is 500, and the log names the file", async () => {
   const config = testConfig({ dataDir: temporaryFolder() });
   const host = testHost();
   const server = await startServer(config, host);
@@ -229,14 +229,14 @@ describe("[H38] a token by the override attachment", () => {
     return reply.status;
   }
 
-  test("is taken when its content was uploaded with that length, else it is 400", async () => {
+  test("is accepted if its content was uploaded with that length, else it is 400", async () => {
     const token = await uploaded(api, Buffer.from("another photo"));
     expect(await write({ ...token, len: 1 })).toBe(400);
     expect(await write({ id: idOf(Buffer.from("no")), len: 2 })).toBe(400);
     expect(await write({ ...token, metadata: { name: "red.jpg" } })).toBe(200);
   });
 
-  test("[H6] has no metadata when they are null", async () => {
+  test("[H6] has no metadata if they are null", async () => {
     const token = await uploaded(api, Buffer.from("a third photo"));
     expect(await write({ ...token, metadata: null })).toBe(200);
     const { body } = await api.call("findbyid", { collection: "cars", id: "red" });

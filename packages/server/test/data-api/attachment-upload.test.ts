@@ -51,7 +51,7 @@ function formBytes(content: string): Buffer {
 }
 
 describe("[H36] an upload", () => {
-  test("answers the id and the length, and the file is in its place", async () => {
+  test("returns the id and the length, and the file is in its place", async () => {
     const content = Buffer.from("hello world");
     const reply = await upload(api, formOf(content));
     const id = "uU0nuZNNPgilLlLX2n2r-sSE7-N6U4DukIj3rOLvzek";
@@ -71,13 +71,13 @@ describe("[H36] an upload", () => {
     expect(reply.body).toEqual({ id: idOf(Buffer.from("cbor")), len: 4 });
   });
 
-  test.each(["/api/v5", "app"])("is also taken under %s", async (where) => {
+  test.each(["/api/v5", "app"])("is also accepted under %s", async (where) => {
     const prefix = where === "app" ? `/${api.quickstart.appId}/api/v4` : where;
     const reply = await upload(api, formOf(Buffer.from(where)), { prefix });
     expect(reply.body).toEqual({ id: idOf(Buffer.from(where)), len: where.length });
   });
 
-  test("of nothing is content as well", async () => {
+  test("of nothing is a content as well", async () => {
     const { id, len } = await uploaded(api, new Uint8Array());
     expect({ id, len }).toEqual({ id: idOf(new Uint8Array()), len: 0 });
     const { status, bytes } = await download(api, id);
@@ -85,7 +85,7 @@ describe("[H36] an upload", () => {
   });
 
   test.runIf(isFullSize)(
-    "of 20 MB passes through the server in pieces and comes back the same",
+    "of 20 MB is streamed through the server and downloads unchanged",
     async () => {
       const content = randomBytes(20_000_000);
       const { id, len } = await uploaded(api, content);
@@ -95,13 +95,13 @@ describe("[H36] an upload", () => {
     },
   );
 
-  test("may come without an announced length", async () => {
+  test("may have no announced length", async () => {
     const body = Readable.toWeb(Readable.from([formBytes("in"), Buffer.alloc(0)]));
     const reply = await upload(api, body, { headers: { "content-type": EDGE } });
     expect(reply.body).toEqual({ id: idOf(Buffer.from("in")), len: 2 });
   });
 
-  test("of the same content has the same id, also at the same time", async () => {
+  test("of the same content has the same id, also concurrently", async () => {
     const before = await recordsOf(api);
     const content = randomBytes(300_000);
     const all = await Promise.all(Array.from({ length: 12 }, () => uploaded(api, content)));
@@ -139,7 +139,7 @@ describe("[H36] refused, with nothing kept, is", () => {
     expect(await recordsOf(api)).toBe(before);
   });
 
-  test("a form with two files, and one that is cut off", async () => {
+  test("a form with two files, and a truncated one", async () => {
     const before = await recordsOf(api);
     const two = await upload(api, formOf(Buffer.from("one"), Buffer.from("two")));
     const cut = await upload(api, formBytes("cut").subarray(0, -12), {
@@ -150,7 +150,7 @@ describe("[H36] refused, with nothing kept, is", () => {
     expect(await recordsOf(api)).toBe(before);
   });
 
-  test("any other bytes; no file and no partial is left open", async () => {
+  test("any other bytes; no file and no partial upload is left open", async () => {
     const descriptors = (): number => readdirSync("/dev/fd").length;
     const before = await recordsOf(api);
     await upload(api, formBytes("warm"), { headers: { "content-type": EDGE } });
@@ -170,7 +170,7 @@ describe("[H36] refused, with nothing kept, is", () => {
     expect(descriptors()).toBeLessThan(open + 20);
   });
 
-  test("one whose client leaves", async () => {
+  test("one whose client disconnects", async () => {
     const before = await recordsOf(api);
     const connection = await RawConnection.open(api.server.url);
     const headers = [
@@ -200,7 +200,7 @@ describe("[H36] a content beyond attachment-size-max is 413", async () => {
     expect(partialsOf(small)).toEqual([]);
   });
 
-  test("and so is a body without an announced length", async () => {
+  test("and so is a larger body without an announced length", async () => {
     const pieces = [formBytes("").subarray(0, -12), ...Array(30).fill(Buffer.alloc(10_000))];
     const body = Readable.toWeb(Readable.from(pieces));
     const reply = await upload(small, body, { headers: { "content-type": EDGE } });
@@ -208,7 +208,7 @@ describe("[H36] a content beyond attachment-size-max is 413", async () => {
     expect(partialsOf(small)).toEqual([]);
   });
 
-  test("what stands around the content is bound as well", async () => {
+  test("the rest of the form is limited as well", async () => {
     const body = Buffer.concat([formBytes("fits"), Buffer.alloc(170_000, "x")]);
     const stream = Readable.toWeb(Readable.from([body]));
     const reply = await upload(small, stream, { headers: { "content-type": EDGE } });
@@ -216,7 +216,7 @@ describe("[H36] a content beyond attachment-size-max is 413", async () => {
     expect(await recordsOf(small)).toBe(0);
   });
 
-  test("the largest is taken", async () => {
+  test("the maximum size is accepted", async () => {
     expect((await uploaded(small, Buffer.alloc(100_000))).len).toBe(100_000);
   });
 });
@@ -256,7 +256,7 @@ describe("the endpoint", () => {
     });
   const HEAD = headOf("somebody", "one");
 
-  test("answers 408 when the body does not go on", async () => {
+  test("answers 408 if the body stalls", async () => {
     const before = await recordsOf(api);
     const connection = await RawConnection.open(await serve({ idleMsMax: 20 }));
     const started = Buffer.concat([HEAD, formBytes("late").subarray(0, 70)]);
@@ -266,7 +266,7 @@ describe("the endpoint", () => {
     expect(await recordsOf(api)).toBe(before);
   });
 
-  test("takes a bounded number of uploads at once, and the next one is 503", async () => {
+  test("accepts a limited number of concurrent uploads, and the next one is 503", async () => {
     const met: string[] = [];
     const url = await serve({ onRefused: (bound) => void met.push(bound) });
     const connections: RawConnection[] = [];
@@ -301,7 +301,7 @@ describe("the endpoint", () => {
   });
 });
 
-describe("[H36] an upload that comes slowly", () => {
+describe("[H36] a slow upload", () => {
   const RATE = { windowMs: 30_000, bytes: 1_000 };
 
   /** Sends pieces of a size, with so much time of the server's clock between any two. */
@@ -332,11 +332,11 @@ describe("[H36] an upload that comes slowly", () => {
     }
   }
 
-  test("goes on while enough comes in each window", async () => {
+  test("continues while enough bytes arrive in each window", async () => {
     expect(await send(5_000, 10_000)).toBe(200);
   });
 
-  test("is ended when less does, without any long pause", async () => {
+  test("is ended if fewer arrive, even without a long pause", async () => {
     expect(await send(20, 20_000)).toBe(408);
   });
 });

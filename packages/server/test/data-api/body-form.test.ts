@@ -22,7 +22,7 @@ beforeAll(async () => {
   await api.upsert("cars", { c1: { color: "blue" } });
 });
 
-test.each(OPERATIONS)("[H4] %s takes its request in JSON and in CBOR", async (name) => {
+test.each(OPERATIONS)("[H4] %s accepts its request in JSON and in CBOR", async (name) => {
   const json = await api.call(name, BODIES[name]);
   const cbor = await api.callCbor(name, BODIES[name]);
   expect(json.status).toBe(200);
@@ -48,7 +48,7 @@ test.each([
   }
 });
 
-test("[H33] errors are CBOR when Accept asks, also a 401 that is decided before the body; of execute they are JSON", async () => {
+test("[H33] errors are CBOR if Accept asks for it, also a 401 before the body; those of execute are JSON", async () => {
   for (const name of OPERATIONS) {
     const accept = "application/cbor";
     const type = name === "execute" ? "application/json" : "application/cbor";
@@ -61,7 +61,7 @@ test("[H33] errors are CBOR when Accept asks, also a 401 that is decided before 
   }
 });
 
-test("[H11] binary and integers of 64 bits survive in CBOR, and are base64 and digits in JSON", async () => {
+test("[H11] binary and 64-bit integers survive in CBOR, and are base64 and digits in JSON", async () => {
   const value = {
     bytes: new Uint8Array([0, 255, 7]),
     max: 9_223_372_036_854_775_807n,
@@ -80,7 +80,7 @@ test("[H11] binary and integers of 64 bits survive in CBOR, and are base64 and d
   expect(reported.documents).toEqual([{ id: "AQ==", fields: { ...value, bytes: "AP8H" } }]);
 });
 
-test("[H6] binary is no object, also when it is empty", async () => {
+test("[H6] binary is not an object, even if it is empty", async () => {
   const valueTypeOverrides = new Uint8Array();
   const command = { method: "upsert", collection: "cars", id: 1, value: {}, valueTypeOverrides };
   const { status, body } = await api.callCbor("write", { commands: [command] });
@@ -89,7 +89,7 @@ test("[H6] binary is no object, also when it is empty", async () => {
   expect(body).toEqual({ message: `${message} (value.invalid)` });
 });
 
-test("[H11] integers of 64 bits in a JSON request are kept", async () => {
+test("[H11] 64-bit integers in a JSON request are kept", async () => {
   const text =
     '{"commands":[{"method":"upsert","collection":"exact","id":"j","value":{"n":9223372036854775807}}]}';
   expect((await api.send("write", text)).status).toBe(200);
@@ -99,7 +99,7 @@ test("[H11] integers of 64 bits in a JSON request are kept", async () => {
 });
 
 test.each([["1e400"], ["-1E+999"], [`1${"0".repeat(400)}`]])(
-  "[H11] %s in a JSON request is 400: no float holds it, and null is not what was sent",
+  "[H11] %s in a JSON request is 400: no float holds it, and null was not sent",
   async (number) => {
     const value = `{"a":[{"b":${number}}]}`;
     const text = `{"commands":[{"method":"upsert","collection":"exact","id":"far","value":${value}}]}`;
@@ -112,13 +112,13 @@ test.each([["1e400"], ["-1E+999"], [`1${"0".repeat(400)}`]])(
   },
 );
 
-test("[H6] a body that is such a number, or nests without end, is 400 as well", async () => {
+test("[H6] a body that is only a number too large for a float, bare or deeply nested, is 400 as well", async () => {
   for (const text of ["1e400", `${"[".repeat(200_000)}1e400${"]".repeat(200_000)}`]) {
     expect((await api.send("write", text)).status).toBe(400);
   }
 });
 
-test("[H11] infinities come in by CBOR, and the largest floats by both", async () => {
+test("[H11] infinities are accepted in CBOR, and the largest floats in both", async () => {
   const value = { far: Number.POSITIVE_INFINITY, max: Number.MAX_VALUE, min: 5e-324 };
   const command = { method: "upsert", collection: "exact", id: "inf", value };
   expect((await api.callCbor("write", { commands: [command] })).status).toBe(200);
@@ -166,7 +166,7 @@ test.each<[string, string | Uint8Array, string]>([
 });
 
 test.each(OPERATIONS)(
-  "[H1] %s is found under /api/v5 and behind the id of the app",
+  "[H1] %s is served under /api/v5 and after the id of the app",
   async (name) => {
     const { appId } = api.quickstart;
     for (const prefix of ["/api/v5", `/${appId}/api/v4`, `/${appId}/api/v5`]) {
@@ -177,7 +177,7 @@ test.each(OPERATIONS)(
   },
 );
 
-test.each(OPERATIONS)("[H12] %s takes POST alone", async (name) => {
+test.each(OPERATIONS)("[H12] %s accepts only POST", async (name) => {
   for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
     const { status, headers } = await api.send(name, undefined, { method });
     expect(status).toBe(405);
@@ -208,14 +208,14 @@ test.each([
   });
 });
 
-test("[H34] a small answer is sent as it is", async () => {
+test("[H34] a small answer is not compressed", async () => {
   const headers = { "accept-encoding": "gzip, br" };
   const { headers: reported } = await api.call("findbyid", BODIES.findbyid, { headers });
   expect(reported.get("content-encoding")).toBe(null);
   expect(reported.get("vary")).toMatch(/accept-encoding/i);
 });
 
-test("the same value has the same bytes in CBOR as the codec writes", async () => {
+test("a value has the same CBOR bytes as the codec writes", async () => {
   const response = await fetch(`${api.server.url}/api/v4/store/findbyid`, {
     method: "POST",
     headers: {

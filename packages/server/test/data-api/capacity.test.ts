@@ -11,7 +11,7 @@ import { RawConnection } from "../support/raw-connection.ts";
 
 const api = await openDataApi();
 
-test("[H42] an answer that is too large is 400; in pieces it can be had", async () => {
+test("[H42] an answer that is too large is 400; it can be fetched in pieces", async () => {
   // Four documents of which each is below the bound of a body, each shown many times.
   const text = "x".repeat(1024 * 1024);
   for (let i = 0; i < 4; i++) await api.upsert("large", { [`d${i}`]: { text } });
@@ -51,7 +51,7 @@ async function requestsInFlight(): Promise<number | undefined> {
   return samples.get("bigpeer_http_requests_in_flight");
 }
 
-test("[H5] clients that announce large bodies and send nothing keep nobody out", async () => {
+test("[H5] clients that announce large bodies and send nothing block no other client", async () => {
   const { url } = api.server;
   const head = [
     "POST /api/v4/store/execute HTTP/1.1",

@@ -43,7 +43,7 @@ test.each(
 );
 
 test.each(["x", "", "1.5", "1e3", "9223372036854775808", "-9223372036854775809", "1, x", "0x10"])(
-  "[H18] the value %j is no int64 and is 400",
+  "[H18] the value %j is not an int64 and is 400",
   async (value) => {
     for (const name of OPERATIONS) {
       const { status, body } = await call(name, { "x-service-txn-id": value });
@@ -68,7 +68,7 @@ test("[H18] a write that is refused has written nothing", async () => {
   expect(body).toEqual({ id: "late", fields: null, txnId: expect.any(Number) });
 });
 
-test("[H18] a request that waits proceeds as soon as the transaction is there", async () => {
+test("[H18] a waiting request proceeds as soon as the transaction is reached", async () => {
   const patient = await openDataApi({ transactionWaitMs: 30_000 });
   await patient.upsert("cars", { c1: {} });
   const headers = { "x-service-txn-id": "2" };

@@ -11,7 +11,7 @@ const listed = await openDataApi({ corsOrigins: ["https://app.example.com"] });
 const BODY = { statement: "SELECT * FROM cars" };
 
 test.each(["http://localhost:5173", "http://127.0.0.1:8080", "https://[::1]"])(
-  "[H35] a page of this machine (%s) sees its answers by default, errors included",
+  "[H35] a page of this machine (%s) can read the answers by default, errors included",
   async (origin) => {
     for (const authorization of [undefined, `Bearer ${api.quickstart.apiKey}`]) {
       const headers = { origin, authorization };
@@ -23,7 +23,7 @@ test.each(["http://localhost:5173", "http://127.0.0.1:8080", "https://[::1]"])(
   },
 );
 
-test("[H35] a page from elsewhere does not, and is answered all the same", async () => {
+test("[H35] a page from another origin cannot, and gets an answer nevertheless", async () => {
   for (const origin of ["https://evil.example", "http://localhost.evil.example", "null"]) {
     const { status, headers } = await api.call("execute", BODY, { headers: { origin } });
     expect(status).toBe(200);
@@ -41,7 +41,7 @@ test("[H35] the setting names the pages that may call", async () => {
   }
 });
 
-test("[H35] before a call a page may ask, without a credential, what it may send", async () => {
+test("[H35] a page may send a preflight, without a credential", async () => {
   const response = await fetch(`${api.server.url}/api/v4/store/execute`, {
     method: "OPTIONS",
     headers: {

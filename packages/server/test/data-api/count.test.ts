@@ -46,7 +46,7 @@ test("[H44] CountRequest: :param and $args.param placeholders are filled from ar
   expect(await count({ collection, query: "color == $args.c", args })).toBe(2);
 });
 
-test("CountRequest: args may be left out or null", async () => {
+test("CountRequest: args may be omitted or null", async () => {
   expect(await count({ collection: "cars", query: "true", args: null })).toBe(3);
 });
 
@@ -68,7 +68,7 @@ test.each<[string, object, string]>([
   expect(await count(body)).toEqual([400, { message: reported }]);
 });
 
-test("[H44] a parameter without a value is 400 and is named", async () => {
+test("[H44] a parameter without a value is 400, and the message names it", async () => {
   const answer = await count({ collection: "cars", query: "color == :c" });
   expect(answer).toEqual([400, { message: expect.stringContaining(":c") }]);
 });
@@ -78,12 +78,12 @@ test("args that are not an object are 400", async () => {
   expect(answer).toEqual([400, { message: expect.stringContaining("(query.arguments)") }]);
 });
 
-test("a filter that cannot be read is 400 with its place", async () => {
+test("a filter that cannot be parsed is 400 with its place", async () => {
   const answer = await count({ collection: "cars", query: "color == " });
   expect(answer).toEqual([400, { message: expect.stringContaining("line 1, column") }]);
 });
 
-test("[H25] an unknown collection is 400, and a near name is suggested", async () => {
+test("[H25] an unknown collection is 400 with a suggested name", async () => {
   const answer = await count({ collection: "carz", query: "true" });
   expect(answer).toEqual([
     400,
@@ -91,7 +91,7 @@ test("[H25] an unknown collection is 400, and a near name is suggested", async (
   ]);
 });
 
-test("[H25] a collection stays known when its last document is gone, and by an index alone", async () => {
+test("[H25] a collection stays known after its last document is deleted, and is known by an index alone", async () => {
   await api.execute("INSERT INTO short DOCUMENTS ({'_id': 1})");
   await api.execute("DELETE FROM short");
   expect(await count({ collection: "short", query: "true" })).toBe(0);

@@ -155,14 +155,14 @@ test("[H2] without a valid credential it is 401, and the body is not read", asyn
   }
 });
 
-test("[H2] a key of an app that was deleted is 401", async () => {
+test("[H2] a key of a deleted app is 401", async () => {
   const { id } = await registry.apps.create({ name: "short-lived" }, AUTHOR);
   const authorization = `Bearer ${await addKey(id)}`;
   await registry.apps.remove("short-lived", AUTHOR);
   await expect(admit(post({ authorization }))).rejects.toMatchObject({ status: 401 });
 });
 
-test("[H2] a call whose app is deleted under it is 401, as if it had come later", async () => {
+test("[H2] a call whose app is deleted while it runs is 401, as if it had come later", async () => {
   const failures = [
     new PeerError("store.closed", "the store is closed"),
     new PeerError("query.timeout", "the app was deleted"),
@@ -200,7 +200,7 @@ test("[H2] a call whose app is deleted while it is opened is 401", async () => {
   await expect(admitted).rejects.toMatchObject({ status: 401 });
 });
 
-test("[A3] a key has the authority that its permissions give, made once", async () => {
+test("[A3] a key has the authority that its permissions give, created once", async () => {
   const read = { queriesByCollection: { cars: ["color == 'blue'"] } };
   const through = gate();
   for (const [given, mayUpload, mayAskPeers] of [
@@ -221,7 +221,7 @@ test("[A3] a key has the authority that its permissions give, made once", async 
   }
 });
 
-test("an app is in use until its call is answered, however that ends", async () => {
+test("an app is in use until its call is answered, however the call ends", async () => {
   const authorization = `Bearer ${await addKey(APP.id)}`;
   const apps = new Apps();
   const through = gate(true, apps);
@@ -243,7 +243,7 @@ test("an app is in use until its call is answered, however that ends", async () 
   }
 });
 
-test("nothing is waited for when a key is known and its app is open", async () => {
+test("a call with a known key and an open app is synchronous", async () => {
   const authorization = `Bearer ${await addKey(APP.id)}`;
   const apps = new Apps();
   const through = gate(true, apps);
@@ -254,7 +254,7 @@ test("nothing is waited for when a key is known and its app is open", async () =
   expect(through.authenticate(post({ authorization }), placeOf(undefined))).toBeInstanceOf(Promise);
 });
 
-test("[H3] the credential comes before the content type, and that before the body", async () => {
+test("[H3] the credential is checked before the content type, and that before the body", async () => {
   const wrongType = { "content-type": "text/plain" };
   await expect(admit(post(wrongType))).rejects.toMatchObject({ status: 401 });
   const request = post({ ...wrongType, authorization: `Bearer ${await addKey(APP.id)}` });
@@ -262,14 +262,14 @@ test("[H3] the credential comes before the content type, and that before the bod
   expect(request.wasRead).toBe(false);
 });
 
-test("[H4] a body in CBOR is read as such", async () => {
+test("[H4] a body in CBOR is decoded as CBOR", async () => {
   const authorization = `Bearer ${await addKey(APP.id)}`;
   const body = { bytes: new Uint8Array([1, 2, 3]), large: 2n ** 63n };
   const headers = { authorization, "content-type": "application/cbor" };
   expect((await admit(post(headers, encodeCbor(body)))).body).toEqual(body);
 });
 
-test("[H14] while the server starts or closes it is 503 for everybody", async () => {
+test("[H14] while the server starts or closes every call is 503", async () => {
   await expect(admit(post({}), undefined, gate(false))).rejects.toMatchObject({
     status: 503,
     headers: { "retry-after": "1" },
@@ -280,7 +280,7 @@ test("[H14] while the server starts or closes it is 503 for everybody", async ()
 const LONG = 60_000;
 
 test(
-  "[H5] bodies that together pass the bound are 503 until others are answered",
+  "[H5] bodies that together exceed the limit are 503 until others are answered",
   async () => {
     const authorization = `Bearer ${await addKey(APP.id)}`;
     const other = `Bearer ${await addKey(APP.id)}`;
@@ -317,7 +317,7 @@ test(
   LONG,
 );
 
-test("[H5] bodies that do not come take neither a place nor what they announce", async () => {
+test("[H5] bodies that do not arrive take neither a slot nor their announced size", async () => {
   const authorization = `Bearer ${await addKey(APP.id)}`;
   const headers = { ...JSON_TYPE, authorization };
   const through = gate();
@@ -329,7 +329,7 @@ test("[H5] bodies that do not come take neither a place nor what they announce",
 });
 
 test.runIf(isFullSize)(
-  "a call that fails gives its room back",
+  "a call that fails gives its memory back",
   async () => {
     const authorization = `Bearer ${await addKey(APP.id)}`;
     const through = gate();
@@ -342,7 +342,7 @@ test.runIf(isFullSize)(
   LONG,
 );
 
-test("[H5] more calls than the bound are 503 until others are answered", async () => {
+test("[H5] more calls than the limit are 503 until others are answered", async () => {
   const authorization = `Bearer ${await addKey(APP.id)}`;
   const through = gate();
   const endings: (() => void)[] = [];
@@ -369,7 +369,7 @@ test("[H5] more calls than the bound are 503 until others are answered", async (
   expect((await admit(post({ authorization }), undefined, through)).app).toBe(APP);
 });
 
-test("[H43] after 20 wrong credentials within a minute all are 429 but those that were accepted before", async () => {
+test("[H43] after 20 wrong credentials within a minute all are 429 except those accepted before", async () => {
   const through = gate();
   const authorization = `Bearer ${await addKey(APP.id)}`;
   expect((await admit(post({ authorization }), undefined, through)).app).toBe(APP);

@@ -54,7 +54,7 @@ async function answerAll(peer: ConnectedPeer, given: GivenAnswer): Promise<void>
   }
 }
 
-test("every request of remote-execute.md is answered as the page says", async () => {
+test("every request of remote-execute.md gets the documented answer", async () => {
   const api = await openDataApi();
   const { apiKey } = api.quickstart;
   void answerAll(await connectPeer(api.server.url, apiKey, KITCHEN), { items: [{ n: 7 }] });
@@ -66,7 +66,7 @@ test("every request of remote-execute.md is answered as the page says", async ()
   await expectDocumented(api, requests);
 });
 
-test("every request of devices.md is answered as the page says", async () => {
+test("every request of devices.md gets the documented answer", async () => {
   const api = await openDataApi();
   await api.upsert("orders", { o1: { isOpen: true }, o2: { isOpen: false } });
   const { client } = await connectPeer(api.server.url, api.quickstart.apiKey, KITCHEN);

@@ -60,7 +60,7 @@ async function pingAndComplete(client: SyncClient): Promise<MessageOf<"ping">> {
   return ping;
 }
 
-test("[W1] [W4] a connected peer is listed with all that is known of it, in JSON and CBOR, under each path", async () => {
+test("[W1] [W4] a connected peer is listed with all its known data, in JSON and CBOR, under each path", async () => {
   await api.upsert("cars", { a: { color: "blue" } });
   const { client } = await connectPeer(url, apiKey, { key: "pk-all", metadata: { floor: 2 } });
   client.send({
@@ -127,7 +127,7 @@ test("[W1] [W4] a connected peer is listed with all that is known of it, in JSON
   ]);
 });
 
-test("[W1] a peer that left is not listed any more, and one that comes again is listed once", async () => {
+test("[W1] a peer that left is no longer listed, and one that reconnects is listed once", async () => {
   const first = await connectPeer(url, apiKey, { key: "pk-twice" });
   await connectPeer(url, apiKey, { key: "pk-twice", deviceName: "again" });
   const { body } = await get("/sync/peers");
@@ -142,7 +142,7 @@ test("[W1] a peer that left is not listed any more, and one that comes again is 
   await vi.waitFor(async () => expect(await peerIn("pk-gone")).toBeUndefined());
 });
 
-test("[W5] a document is explained: subscribed or not, with its transactions, by an id of any kind", async () => {
+test("[W5] a document is explained: subscribed or not, with its transactions, for an id of any type", async () => {
   await api.upsert("boats", { "boat 1": { color: "blue" } });
   await api.execute("INSERT INTO boats DOCUMENTS ({ '_id': { 'lot': 3 } }), ({ '_id': '7' })");
   await connectPeer(url, apiKey, { key: "pk-explained" });
@@ -167,7 +167,7 @@ test("[W5] a document is explained: subscribed or not, with its transactions, by
   expect(listIn(body, "items")).toEqual([expect.objectContaining({ verdict: "not_subscribed" })]);
 });
 
-test("[W5] a peer that is not connected is told as such, also in an app that none has come to", async () => {
+test("[W5] a peer that is not connected gets that verdict, also in an app without any peer", async () => {
   const fresh = await openDataApi();
   const { body } = await fresh.execute("EXPLAIN SYNC cars, 1 FOR 'nobody'");
   expect(listIn(body, "items")).toEqual([
@@ -212,7 +212,7 @@ test.each([
   });
 });
 
-test("what cannot be an id is 400, and any name of a collection is taken as it is", async () => {
+test("an invalid id is 400, and any collection name is accepted", async () => {
   const { status, body } = await get("/sync/explain?collection=cars&id=null&peer=a");
   expect([status, body]).toEqual([
     400,
@@ -226,7 +226,7 @@ test("what cannot be an id is 400, and any name of a collection is taken as it i
   ]);
 });
 
-test("[W2] who may not read everything is 401, and sees nobody in system:peers", async () => {
+test("[W2] a caller that may not read everything gets 401, and sees no peers in system:peers", async () => {
   const some: Permissions = readPermissions({
     read: { queriesByCollection: { cars: ["true"] } },
     write: { everything: true },
@@ -250,7 +250,7 @@ test("[W2] who may not read everything is 401, and sees nobody in system:peers",
   expect((await get("/sync/peers", { authorization: "Bearer bp_nobody" })).status).toBe(401);
 });
 
-test("[W3] a dead connection is gone after 61 seconds at the latest", async () => {
+test("[W3] a dead connection is no longer listed after 61 seconds at the latest", async () => {
   const served = await serveSync();
   const key = { key: "pk-dead" };
   await connectPeer(served.url, served.apiKey, key);
@@ -266,7 +266,7 @@ test("[W3] a dead connection is gone after 61 seconds at the latest", async () =
   await vi.waitFor(async () => expect(await listed()).toBe(0), { timeout: 10_000 });
 });
 
-test("[W8] a list of many peers comes in pages, each going on behind the one before", async () => {
+test("[W8] a list of many peers has pages, each continuing after the previous one", async () => {
   const served = await serveSync();
   for (const key of ["a", "b", "c"]) await connectPeer(served.url, served.apiKey, { key });
   const page = async (
@@ -301,7 +301,7 @@ test("[W8] a list of many peers comes in pages, each going on behind the one bef
 });
 
 test.runIf(isFullSize)(
-  "[W8] a page ends where its peers are large, however many were asked for",
+  "[W8] a page with large peers ends early, however many were asked for",
   async () => {
     const served = await serveSync();
     const text = "x".repeat(15_000);

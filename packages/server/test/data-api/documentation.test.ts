@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { openDataApi } from "../support/data-api.ts";
 import { readDocumentedRequests } from "../support/documented-requests.ts";
 
-test("every request of the page is answered as the page says", async () => {
+test("every request of the page gets the documented answer", async () => {
   const api = await openDataApi();
   const requests = readDocumentedRequests("http-api.md");
   expect(requests.length).toBe(14);

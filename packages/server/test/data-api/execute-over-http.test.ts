@@ -76,7 +76,7 @@ function expectFailure({ status, headers, body }: Reply, expected: number): stri
   return body.error.description ?? "";
 }
 
-test("[H7] a select answers its rows, and the transaction whose state it read", async () => {
+test("[H7] a select returns its rows, and the transaction whose state it read", async () => {
   const client = await start();
   const documents = [
     { _id: "c1", color: "blue" },
@@ -97,7 +97,7 @@ test("[H7] a select answers its rows, and the transaction whose state it read", 
   });
 });
 
-test("[H7] a mutation answers the ids of what it changed, and its transaction", async () => {
+test("[H7] a mutation returns the ids of the changed documents, and its transaction", async () => {
   const client = await start();
   const inserted = await client.execute("INSERT INTO cars DOCUMENTS (:a), (:b)", {
     a: { _id: "c1", mileage: 1 },
@@ -135,7 +135,7 @@ test("[H7] a mutation that finds nothing succeeds and changes nothing", async ()
   expect(body).toMatchObject({ queryType: "mutation", mutatedDocumentIds: [], transactionId: 0 });
 });
 
-test("[H9] [Q1] [Q2] an answer that is empty by mistake says what was probably meant", async () => {
+test("[H9] [Q1] [Q2] an answer that is empty by mistake has a warning with a suggestion", async () => {
   const client = await start();
   await client.execute("INSERT INTO cars DOCUMENTS ({'_id': 'c1', 'color': 'blue'})");
   const unknown = await client.execute("SELECT * FROM crs");
@@ -172,7 +172,7 @@ test("[H9] of many warnings ten are listed, with their documents, and all are co
   }
 });
 
-test("[H8] a statement that is not one is 400 with the place and what was expected", async () => {
+test("[H8] an invalid statement is 400 with the place and what was expected", async () => {
   const client = await start();
   const description = expectFailure(await client.execute("SELECT *\nFRMO cars"), 400);
   expect(description).toContain("line 2, column 1");
@@ -236,7 +236,7 @@ test("[H3] a large body without a key is 401, and is not read", async () => {
   expectFailure(await client.send({ headers, body }), 401);
 });
 
-test("[H1] both versions, with and without the app in the path, are the same", async () => {
+test("[H1] both versions, with and without the app in the path, are equivalent", async () => {
   const client = await start();
   const { appId } = client.quickstart;
   const paths = ["/api/v4", "/api/v5", `/${appId}/api/v4`, `/${appId}/api/v5`];
@@ -289,7 +289,7 @@ test.each([
   expect(expectFailure(await client.send({ body: text }), 400)).toContain(place);
 });
 
-test("[H4] a request in CBOR may carry binary; the answer is JSON whatever Accept says", async () => {
+test("[H4] a request in CBOR may contain binary; the answer is JSON whatever Accept says", async () => {
   const client = await start();
   const document: Value = { _id: "c1", photo: new Uint8Array([251, 255]) };
   const headers = { "content-type": "application/cbor", accept: "application/cbor" };
@@ -303,7 +303,7 @@ test("[H4] a request in CBOR may carry binary; the answer is JSON whatever Accep
   expect(read.items).toEqual([{ _id: "c1", photo: "+/8=" }]);
 });
 
-test("[H11] integers of 64 bits come back as they went in", async () => {
+test("[H11] 64-bit integers are returned unchanged", async () => {
   const client = await start();
   const text =
     '{"statement":"INSERT INTO cars DOCUMENTS (:d)","args":{"d":{"_id":"c1","n":9223372036854775807}}}';
@@ -312,7 +312,7 @@ test("[H11] integers of 64 bits come back as they went in", async () => {
   expect(answer).toContain('"items":[{"n":9223372036854775807}]');
 });
 
-test("[H10] the answer to a write shows up in every later read, also after a restart", async () => {
+test("[H10] every read after the answer to a write sees the write, also after a restart", async () => {
   const client = await start();
   const { body } = await client.execute("INSERT INTO cars DOCUMENTS (:d)", { d: { _id: "c1" } });
   expect(body["transactionId"]).toBe(1);
@@ -325,7 +325,7 @@ test("[H10] the answer to a write shows up in every later read, also after a res
   expect(read.body).toMatchObject({ items: [{ _id: "c1" }], transactionId: 1 });
 });
 
-test("[H15] the key is nowhere in the data folder but in quickstart.json", async () => {
+test("[H15] the key is nowhere in the data folder except in quickstart.json", async () => {
   const client = await start();
   await client.execute("INSERT INTO cars DOCUMENTS (:d)", { d: { _id: "c1" } });
   await client.server.close();
@@ -342,7 +342,7 @@ test("[H15] the key is nowhere in the data folder but in quickstart.json", async
   expect(holders).toEqual([join(client.dataDir, "quickstart.json")]);
 });
 
-test("[H13] the id of a request is the one that the statement and the history know", async () => {
+test("[H13] the statement and the request history have the id of the request", async () => {
   const client = await start();
   const reply = await client.execute("EXECUTE FUNCTION request_info()");
   const id = reply.headers.get("x-request-id");
@@ -353,7 +353,7 @@ test("[H13] the id of a request is the one that the statement and the history kn
   expect(history.body.items).toEqual([{ _id: id }]);
 });
 
-test("[H17] a statement whose client has left is stopped", async () => {
+test("[H17] a statement whose client disconnects is stopped", async () => {
   const client = await start();
   const documents = Array.from({ length: 300 }, (_, i) => ({ _id: i }));
   await client.execute("INSERT INTO cars DOCUMENTS (:documents)", { documents });
@@ -374,7 +374,7 @@ test("[H17] a statement whose client has left is stopped", async () => {
   ]);
 });
 
-test("[H17] a running statement can be cancelled by another one, and is 408", async () => {
+test("[H17] another statement can cancel a running one, which is 408", async () => {
   const client = await start();
   const documents = Array.from({ length: 300 }, (_, i) => ({ _id: i }));
   await client.execute("INSERT INTO cars DOCUMENTS (:documents)", { documents });

@@ -90,14 +90,14 @@ test.each<[string, Value, string]>([
   );
 });
 
-test("[H6] fields of a field named __proto__ are not fields of the body", () => {
+test("[H6] fields inside a field named __proto__ are not fields of the body", () => {
   const body = parseJson('{"__proto__":{"statement":"SELECT 1"}}');
   expect(() => checkQueryRequest(body)).toThrow(
     "missing required field: expected text at statement",
   );
 });
 
-test("[H6] arguments that are nested too deeply are refused, not followed", async () => {
+test("[H6] arguments that are nested too deeply are refused without recursion", async () => {
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
   const { status, text } = await ask(
     () => ({ body: queryResponse(EMPTY) }),
@@ -130,7 +130,7 @@ test("[H8] a failure has the same fields, empty, without a transaction", () => {
   });
 });
 
-test("[H11] numbers of 64 bits, binary, NaN and odd names are written without loss", async () => {
+test("[H11] 64-bit numbers, binary, NaN and unusual names are written without loss", async () => {
   const odd = JSON.parse('{"__proto__":1}') as Value;
   const items = [
     2n ** 64n - 1n,

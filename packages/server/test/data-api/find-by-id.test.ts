@@ -25,7 +25,7 @@ test("[H24] FindByIdResponse: a document with id and fields, and the txnId", asy
   expect(body).toEqual({ id: "c1", fields: { color: "blue" }, txnId: 1 });
 });
 
-test("[H24] FindByIdRequest: id is any value; of an object the order of keys does not matter", async () => {
+test("[H24] FindByIdRequest: id is any value; the order of keys in an object does not matter", async () => {
   const id = { country: "DE", plate: "B-1" };
   const { body } = await findById({ plate: "B-1", country: "DE" });
   expect(body).toEqual({ id, fields: { color: "red" }, txnId: 1 });
@@ -34,13 +34,13 @@ test("[H24] FindByIdRequest: id is any value; of an object the order of keys doe
   expect((await findById("7")).body).toEqual({ id: "7", fields: null, txnId: 1 });
 });
 
-test("[H24] findbyid of no document is 200 with fields null", async () => {
+test("[H24] findbyid of a missing document is 200 with fields null", async () => {
   const { status, body } = await findById("nobody");
   expect(status).toBe(200);
   expect(body).toEqual({ id: "nobody", fields: null, txnId: 1 });
 });
 
-test("[H24] FindByIdRequest: serializedAs is latestValues unless it says latestValuesAndTypes", async () => {
+test("[H24] FindByIdRequest: serializedAs is latestValues by default, or latestValuesAndTypes", async () => {
   const { body } = await findById("c1", { serializedAs: "latestValuesAndTypes" });
   const fields = { color: { register: { value: "blue" } } };
   expect(body).toEqual({ id: "c1", fields, txnId: 1 });

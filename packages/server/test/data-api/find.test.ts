@@ -45,17 +45,17 @@ test("[H20] FindResponse: documents is an empty array when nothing matches", asy
   expect(body).toEqual({ documents: [], txnId: 1 });
 });
 
-test("[H20] FindRequest: collection, query and args choose the documents", async () => {
+test("[H20] FindRequest: collection, query and args select the documents", async () => {
   const query = "color == :c && mileage > $args.m";
   expect(await ids({ query, args: { c: "blue", m: 250 } })).toEqual(["c1"]);
 });
 
-test("[H20] FindRequest: limit is the maximum of documents, 0 included", async () => {
+test("[H20] FindRequest: limit is the maximum number of documents, 0 included", async () => {
   expect(await ids({ limit: 2 })).toEqual(["c1", "c2"]);
   expect(await ids({ limit: 0 })).toEqual([]);
 });
 
-test("[H20] FindRequest: limit is 1000 when it is left out or null", async () => {
+test("[H20] FindRequest: limit is 1000 if it is omitted or null", async () => {
   const documents = Object.fromEntries(
     Array.from({ length: 1005 }, (_, i) => [`d${String(i).padStart(4, "0")}`, { i }]),
   );
@@ -68,7 +68,7 @@ test("[H20] FindRequest: limit is 1000 when it is left out or null", async () =>
   expect((all as unknown as Found).documents.length).toBe(1005);
 });
 
-test("[H20] FindRequest: offset skips documents; it is 0 when it is left out", async () => {
+test("[H20] FindRequest: offset skips documents; it is 0 if it is omitted", async () => {
   expect(await ids({ offset: 1 })).toEqual(["c2", "c3"]);
   expect(await ids({ offset: 1, limit: 1 })).toEqual(["c2"]);
   expect(await ids({ offset: 3 })).toEqual([]);
@@ -135,7 +135,7 @@ test.each<[string, unknown, string]>([
   expect(body).toEqual({ message: `${message} (value.invalid)` });
 });
 
-test("[H22] FindRequest: serializedAs latestValues is the default, latestValuesAndTypes wraps each value with its type", async () => {
+test("[H22] FindRequest: serializedAs is latestValues by default; latestValuesAndTypes adds the types", async () => {
   await api.call("write", {
     commands: [
       {
@@ -175,7 +175,7 @@ test("[H22] FindRequest: serializedAs is one of its two values", async () => {
   expect(body).toEqual({ message: `${message} at serializedAs (value.invalid)` });
 });
 
-test("[H23] FindRequest: describe puts query_details with the plan before the matches, outside limit", async () => {
+test("[H23] FindRequest: describe adds query_details with the plan before the matches, outside limit", async () => {
   const { body } = await find({ query: "color == 'blue'", describe: true, limit: 1 });
   const { documents } = body as unknown as Found;
   expect(documents.map(({ id }) => id)).toEqual(["query_details", "c1"]);
@@ -189,7 +189,7 @@ test("[H23] FindRequest: describe puts query_details with the plan before the ma
   expect((without as unknown as Found).documents.map(({ id }) => id)).toEqual(["c1"]);
 });
 
-test("[H23] FindRequest: describe names the path and the index that documents are found by", async () => {
+test("[H23] FindRequest: describe names the access path and the index", async () => {
   await api.upsert("shelf", { s1: { place: { row: 1 } } });
   await api.call("execute", { statement: "CREATE INDEX by_row ON shelf (place.row)" });
   const details = async (body: object): Promise<unknown> => {

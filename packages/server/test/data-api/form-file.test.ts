@@ -61,7 +61,7 @@ describe("[H36] the one part named file", () => {
     );
   });
 
-  test("is passed on while the rest still comes", async () => {
+  test("is passed on while the rest still arrives", async () => {
     const large = Buffer.alloc(3_000_000, "x");
     const body = Buffer.concat([partOf("file", large, '; filename="a"'), END]);
     let sent = 0;
@@ -108,7 +108,7 @@ describe("[H36] refused is", () => {
   });
 });
 
-test("[H36] a form that is cut anywhere before its end is refused", async () => {
+test("[H36] a form truncated anywhere before its end is refused", async () => {
   const body = Buffer.concat([partOf("file", "hello", '; filename="a"'), END]);
   // The last line break is not needed.
   for (let size = 0; size < body.length - 2; size++) {
@@ -120,7 +120,7 @@ test("[H36] a form that is cut anywhere before its end is refused", async () => 
 });
 
 test.each([16_000, 17_000, 60_000])(
-  "[H36] a part without a name is refused, also one of %i bytes that comes at once with the end",
+  "[H36] a part without a name is refused, also one of %i bytes that arrives together with the end",
   async (size) => {
     const body = Buffer.from(`--edge\r\na: b\r\n\r\n${"x".repeat(size)}\r\n--edge--\r\n`);
     const where = "expected multipart/form-data with one part named file, found ";
@@ -132,7 +132,7 @@ test.each([16_000, 17_000, 60_000])(
   },
 );
 
-test("whatever is sent is a content or a refusal, and never hangs", async () => {
+test("any input gives a content or an error, and never hangs", async () => {
   const token = fc.constantFrom(
     "--edge",
     "--edge--",

@@ -27,7 +27,7 @@ function rowsOf(body: Value): readonly Value[] {
 }
 
 test.each(["application/json", "application/cbor"])(
-  "[R6] odd rows are told as %s",
+  "[R6] unusual rows are returned as %s",
   async (accept) => {
     const key = `odd ' \u0000 ${accept}`;
     const metadata = JSON.parse('{"__proto__": {"a": 1}, "constructor": [2], "": null}');

@@ -45,7 +45,7 @@ test("[H41] write: the same key and body have one effect and the same answer", a
   expect(await value()).toBe(2);
 });
 
-test("[H41] the content type may be spelt in another way", async () => {
+test("[H41] the content type may have another spelling", async () => {
   const headers = { ...keyed("spelt").headers, "content-type": "application/json" };
   const first = await api.call("write", INCREMENT, { headers });
   const other = { ...headers, "content-type": "Application/JSON; charset=utf-8" };
@@ -65,7 +65,7 @@ test("[H41] execute: the same key and body have one effect and the same answer, 
   expect(body).toEqual({ count: 1, txnId: expect.any(Number) });
 });
 
-test("[H41] many at once with one key have one effect and one answer", async () => {
+test("[H41] concurrent requests with one key have one effect and one answer", async () => {
   await api.upsert("counts", { a: { reset: true } });
   const before = Number(await value());
   const replies = await Promise.all(
@@ -130,7 +130,7 @@ test("[H41] a request that failed may be sent again with its key", async () => {
   expect(again.headers.get("idempotency-replayed")).toBe(null);
 });
 
-test("[H41] a statement that only reads is run again", async () => {
+test("[H41] a statement that only reads runs again", async () => {
   const select = { statement: "SELECT COUNT(*) AS n FROM made" };
   const first = await api.call("execute", select, keyed("read"));
   await api.call("execute", { statement: "INSERT INTO made DOCUMENTS ({'n': 9})" });
@@ -147,7 +147,7 @@ test.each([
   expect(body).toEqual({ message: expect.stringContaining("the header idempotency-key") });
 });
 
-test("[H41] an answer is remembered also after a restart", async () => {
+test("[H41] an answer is remembered after a restart", async () => {
   const first = await openDataApi();
   await first.upsert("counts", { a: {} });
   const answer = await first.call("write", INCREMENT, keyed("kept"));

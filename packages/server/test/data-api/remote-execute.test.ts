@@ -20,13 +20,13 @@ test.each([
   "SYNC CONTEXT (PEERS) SELECT * FROM cars",
   "SYNC CONTEXT ( PEERS WHERE TRUE ) SELECT * FROM cars WHERE color = 'blue'",
   "SYNC CONTEXT (PEERS WHERE deviceName = 'Küche ☕') SELECT * FROM system:system_info",
-])("[H32] [R9] %s has an empty result while no peer is connected", async (statement) => {
+])("[H32] [R9] %s has an empty result if no peer is connected", async (statement) => {
   const { status, body } = await api.call("remote_execute", { statement });
   expect(status).toBe(200);
   expect(body).toEqual({ result: [] });
 });
 
-test("[H32] RemoteExecuteRequest: args hold the named parameters of both parts", async () => {
+test("[H32] RemoteExecuteRequest: args holds the named parameters of both parts", async () => {
   const statement = "SYNC CONTEXT (PEERS WHERE os = :os) SELECT * FROM cars WHERE color = :c";
   const args = { os: "linux", c: "blue" };
   expect((await api.call("remote_execute", { statement, args })).body).toEqual({ result: [] });
@@ -56,7 +56,7 @@ test("[H6] RemoteExecuteRequest: statement is required", async () => {
   });
 });
 
-test("[H18] remote_execute does not look at X-SERVICE-TXN-ID", async () => {
+test("[H18] remote_execute ignores X-SERVICE-TXN-ID", async () => {
   const statement = "SYNC CONTEXT (PEERS) SELECT * FROM cars";
   for (const txnId of ["99999999", "nonsense"]) {
     const headers = { "x-service-txn-id": txnId };
@@ -65,7 +65,7 @@ test("[H18] remote_execute does not look at X-SERVICE-TXN-ID", async () => {
   }
 });
 
-test("[A5] a key without the permission to ask peers is 401", async () => {
+test("[A5] a key without the permission to query peers is 401", async () => {
   const permissions = { ...FULL_PERMISSIONS, remoteQuery: false };
   const key = await registry.keys.create(appId, { name: "limited", permissions }, SERVER);
   const headers = { authorization: `Bearer ${key}` };
@@ -94,7 +94,7 @@ function resultOf(body: Value): Value[] {
   return result as Value[];
 }
 
-test("[R3] each peer that is selected has one item: what it answered, or its error", async () => {
+test("[R3] each selected peer has one item: its answer, or its error", async () => {
   const one = await join({ deviceName: "Küche ☕", metadata: { floor: 2 } });
   const two = await join({ deviceName: "bar" });
   const statement = forPeers([one, two], "SELECT * FROM cars WHERE color = :c");
@@ -148,7 +148,7 @@ test("[R3] each peer that is selected has one item: what it answered, or its err
   });
 });
 
-test("[R2] peers are chosen by what is known of them, in CBOR as well, under each path", async () => {
+test("[R2] peers are selected by their known data, in CBOR as well, under each path", async () => {
   const berlin = await join({ metadata: { store: "Berlin" } });
   const koeln = await join({ metadata: { store: "Köln" } });
   const statement = "SYNC CONTEXT ( PEERS WHERE peerMetadata.store = :s ) SELECT * FROM cars";
@@ -170,7 +170,7 @@ test("[R2] peers are chosen by what is known of them, in CBOR as well, under eac
   expect(berlin.client.all.filter(({ t }) => t === "run")).toEqual([]);
 });
 
-test("[R4] [S46] a peer that leaves before its answer is an error of its own, and holds up nobody", async () => {
+test("[R4] [S46] a peer that leaves before its answer is an error of its own, and delays no other peer", async () => {
   const good = await join();
   const dying = await join();
   const answering = api.call("remote_execute", {
@@ -186,7 +186,7 @@ test("[R4] [S46] a peer that leaves before its answer is an error of its own, an
   ]);
 });
 
-test("[R10] [S46] when the caller hangs up the peers are told to stop", async () => {
+test("[R10] [S46] when the caller disconnects, the runs are cancelled on the peers", async () => {
   const peer = await join();
   const caller = new AbortController();
   const answering = fetch(`${url}/api/v4/sync/remote_execute`, {
@@ -201,7 +201,7 @@ test("[R10] [S46] when the caller hangs up the peers are told to stop", async ()
   expect(await peer.client.nextOf("cancel")).toEqual({ t: "cancel", id });
 });
 
-test("[R5] [R10] [S46] a peer that does not answer in time is not waited for, and told to stop", async () => {
+test("[R5] [R10] [S46] a peer that does not answer in time is not waited for, and its run is cancelled", async () => {
   const short = await openDataApi({ remoteTimeoutMs: 50 });
   const { url: shortUrl } = short.server;
   const slow = await connectPeer(shortUrl, short.quickstart.apiKey, { key: "slow" });
@@ -233,7 +233,7 @@ test("[R1] peers of other apps are not asked", async () => {
   expect(foreign.client.all.filter(({ t }) => t === "run")).toEqual([]);
 });
 
-test("[R8] [M32] a run is in the audit log before a peer hears of it, without its arguments", async () => {
+test("[R8] [M32] a run is in the audit log before a peer receives it, without its arguments", async () => {
   const peer = await join();
   const before = registry.runs.list({ page: 1, size: 1 }).total;
   const changes = registry.audit.list({ page: 1, size: 1 }).total;
@@ -270,7 +270,7 @@ test("[R8] [M32] a run is in the audit log before a peer hears of it, without it
   });
 });
 
-test("[R7] more than sixteen runs of an app at a time are 503, and the next one runs", async () => {
+test("[R7] more than sixteen concurrent runs of an app are 503, and the next one runs", async () => {
   const peer = await join();
   const statement = forPeers([peer], "SELECT * FROM cars");
   const running = Array.from({ length: 16 }, () => api.call("remote_execute", { statement }));
@@ -286,25 +286,28 @@ test("[R7] more than sixteen runs of an app at a time are 503, and the next one 
   expect((await next).status).toBe(200);
 });
 
-test.runIf(isFullSize)("[R6] rows of megabytes come out whole, in both forms", async () => {
-  const peers = [await join(), await join(), await join()];
-  const items = Array.from({ length: 2_000 }, (_, i) => ({ _id: i, text: "ü".repeat(200) }));
-  for (const accept of ["application/json", "application/cbor"]) {
-    const statement = forPeers(peers, "SELECT * FROM cars");
-    const answering = api.call("remote_execute", { statement }, { headers: { accept } });
-    for (const peer of peers) {
-      const { id } = await nextRun(peer);
-      for (let i = 0; i < items.length; i += 500) {
-        peer.client.send({ t: "answer", id, items: items.slice(i, i + 500) });
+test.runIf(isFullSize)(
+  "[R6] rows of megabytes are returned completely, in both formats",
+  async () => {
+    const peers = [await join(), await join(), await join()];
+    const items = Array.from({ length: 2_000 }, (_, i) => ({ _id: i, text: "ü".repeat(200) }));
+    for (const accept of ["application/json", "application/cbor"]) {
+      const statement = forPeers(peers, "SELECT * FROM cars");
+      const answering = api.call("remote_execute", { statement }, { headers: { accept } });
+      for (const peer of peers) {
+        const { id } = await nextRun(peer);
+        for (let i = 0; i < items.length; i += 500) {
+          peer.client.send({ t: "answer", id, items: items.slice(i, i + 500) });
+        }
+        answerRun(peer, id);
       }
-      answerRun(peer, id);
+      const result = resultOf((await answering).body);
+      expect(result.map((item) => isObject(item) && item["items"])).toEqual([items, items, items]);
     }
-    const result = resultOf((await answering).body);
-    expect(result.map((item) => isObject(item) && item["items"])).toEqual([items, items, items]);
-  }
-});
+  },
+);
 
-test("runs and peers are counted by how they ended", async () => {
+test("runs and peers are counted by their outcome", async () => {
   const served = await openDataApi();
   const peer = await connectPeer(served.server.url, served.quickstart.apiKey);
   const stats = async (of: DataApi): Promise<ReadonlyMap<string, number>> =>

@@ -70,7 +70,7 @@ test("[H26] WriteResponse: one result per command, in order, all with the id of 
   expect(await read("first", "a")).toBe(null);
 });
 
-test("[H26] a batch is atomic: a failing last command leaves nothing of the first", async () => {
+test("[H26] a batch is atomic: if the last command fails, nothing of the first is written", async () => {
   await api.upsert("atomic", { there: {} });
   const reported = await message(
     upsert("atomic", "a", { n: 1 }),
@@ -160,7 +160,7 @@ test.each<[string, unknown, string]>([
   expect(answer).toEqual({ message: `${expected} (value.invalid)` });
 });
 
-test("[H27] upsert: value is the document and id its id, any value but null and fractions", async () => {
+test("[H27] upsert: value is the document and id its id, any value except null and floats", async () => {
   expect(await results(upsert("ids", "text", { a: 1 }))).toEqual([{ method: "upsert" }]);
   await results(upsert("ids", 7, { a: 2 }), upsert("ids", { x: 1, y: "b" }, { a: 3 }));
   expect(await read("ids", "text")).toEqual({ a: 1 });
@@ -170,7 +170,7 @@ test("[H27] upsert: value is the document and id its id, any value but null and 
   expect(await message(upsert("ids", 1.5, {}))).toEqual(expect.stringContaining("commands[0].id"));
 });
 
-test("[H27] upsert: an id is generated when it is omitted", async () => {
+test("[H27] upsert: an id is generated if it is omitted", async () => {
   await results({ method: "upsert", collection: "made", value: { n: 1 } });
   await results({ method: "upsert", collection: "made", value: { n: 2 } });
   const { body } = await api.call("find", { collection: "made", query: "true" });
@@ -191,7 +191,7 @@ test("[H27] upsert: _id inside value is the id, and must agree with id", async (
   expect(reported).toEqual(expect.stringContaining("commands[0]"));
 });
 
-test("[H27] upsert: _id beside value is no id: 400 with what was meant, and nothing is written", async () => {
+test("[H27] upsert: _id next to value is not an id: 400 with a suggestion, and nothing is written", async () => {
   const beside = { method: "upsert", collection: "beside", _id: "zz", value: { n: 1 } };
   expect(await message(upsert("beside", "first", {}), beside)).toBe(
     "expected the id of the document in `id`, found `_id` at commands[1]; did you mean id? (value.invalid)",
@@ -209,7 +209,7 @@ test("[H27] upsert merges: other fields stay, objects merge deeply, arrays and s
   expect(await read("merged", 1)).toEqual({ a: 1, b: true, map: { x: 1, y: 2 }, list: [3] });
 });
 
-test("[H27] upsert: a document that was removed can be upserted again and starts clean", async () => {
+test("[H27] upsert: a removed document can be upserted again and starts clean", async () => {
   await results(upsert("again", 1, { a: 1 }));
   await results(
     { method: "remove", collection: "again", query: "true" },
@@ -218,12 +218,15 @@ test("[H27] upsert: a document that was removed can be upserted again and starts
   expect(await read("again", 1)).toEqual({ b: 1 });
 });
 
-test.each([[1], ["text"], [null], [[{}]]])("upsert: the value %j is no document", async (value) => {
-  const reported = await message(upsert("none", 1, value));
-  expect(reported).toEqual(expect.stringContaining("commands[0].value"));
-});
+test.each([[1], ["text"], [null], [[{}]]])(
+  "upsert: the value %j is not a document",
+  async (value) => {
+    const reported = await message(upsert("none", 1, value));
+    expect(reported).toEqual(expect.stringContaining("commands[0].value"));
+  },
+);
 
-test("[H28] valueTypeOverrides: counter makes a counter that begins at the value, register keeps an object whole", async () => {
+test("[H28] valueTypeOverrides: counter starts a counter at the value, register keeps an object whole", async () => {
   const overrides = { valueTypeOverrides: { n: "counter", whole: "register" } };
   await results(upsert("types", 1, { n: 5, whole: { a: 1, b: 1 }, plain: 1 }, overrides));
   expect(await read("types", 1, true)).toEqual({
@@ -239,7 +242,7 @@ test("[H28] valueTypeOverrides: counter makes a counter that begins at the value
   });
 });
 
-test("[H28] valueTypeOverrides: keys must name fields of value, and values must fit", async () => {
+test("[H28] valueTypeOverrides: keys must name fields of value, and values must be valid", async () => {
   const unknown = upsert("types", 1, { n: 1 }, { valueTypeOverrides: { m: "counter" } });
   expect(await message(unknown)).toEqual(
     expect.stringContaining("commands[0].valueTypeOverrides.m"),
@@ -266,7 +269,7 @@ test("[H29] update: every command is applied to every document that the query ma
   expect(await results({ ...command, args })).toEqual([{ ...UPDATED, updated: 0 }]);
 });
 
-test("[H30] set: objects merge, the rest replaces", async () => {
+test("[H30] set: objects merge, other values replace", async () => {
   await api.upsert("sets", { a: { map: { x: 1 }, list: [1], n: 1 } });
   await results(
     update(
@@ -286,7 +289,7 @@ test("[H30] set: objects merge, the rest replaces", async () => {
   });
 });
 
-test("[H30] increment: adds to a counter, makes one of an absent field, counts in error on anything else", async () => {
+test("[H30] increment: adds to a counter, creates one for an absent field, is an error on anything else", async () => {
   const overrides = { valueTypeOverrides: { n: "counter" } };
   await results(
     upsert("incs", "counter", { n: 5 }, overrides),
@@ -314,7 +317,7 @@ test("[H30] increment: adds to a counter, makes one of an absent field, counts i
   expect(await read("incs", "number")).toEqual({ n: 5, other: 1 });
 });
 
-test("[H30] set hides a counter under a plain value, which increment counts in error; replaceWithCounter sets it", async () => {
+test("[H30] set hides a counter under a plain value, which increment counts as an error; replaceWithCounter sets it", async () => {
   await results(upsert("hidden", "a", { n: 10 }, { valueTypeOverrides: { n: "counter" } }));
   const change = (method: string, value: number): object =>
     update("hidden", "_id == 'a'", { method, path: "n", value });
@@ -329,7 +332,7 @@ test("[H30] set hides a counter under a plain value, which increment counts in e
   expect(await read("hidden", "a", true)).toEqual({ n: { counter: { value: 6 } } });
 });
 
-test("[H30] replaceWithCounter: starts at value, or at the current number when value is null", async () => {
+test("[H30] replaceWithCounter: starts at value, or at the current number if value is null", async () => {
   await api.upsert("reps", { number: { n: 5 }, text: { n: "x" }, absent: {} });
   const start = update("reps", "_id == 'number'", {
     method: "replaceWithCounter",
@@ -345,7 +348,7 @@ test("[H30] replaceWithCounter: starts at value, or at the current number when v
   expect(await read("reps", "text")).toEqual({ n: "x" });
 });
 
-test("[H29] update: later commands see what earlier ones did to the same path", async () => {
+test("[H29] update: later commands see the result of earlier ones at the same path", async () => {
   await api.upsert("steps", { a: { n: 5 } });
   const both = update(
     "steps",
@@ -379,7 +382,7 @@ test.each(["", "a..b", "_id", "_id.x", "a[0]", "$foo", "1st"])(
   },
 );
 
-test("[H31] remove: deletes what the query matches and counts it", async () => {
+test("[H31] remove: deletes the matching documents and counts them", async () => {
   await api.upsert("gone", { a: { n: 1 }, b: { n: 2 }, c: { n: 3 } });
   const command = { method: "remove", collection: "gone", query: "n >= $args.n", args: { n: 2 } };
   const removed = { method: "remove", internalError: 0, permissionDenied: 0 };
@@ -389,7 +392,7 @@ test("[H31] remove: deletes what the query matches and counts it", async () => {
   expect(await read("gone", "b")).toBe(null);
 });
 
-test("[H25] update and remove in an unknown collection are 400; a batch knows what it made before", async () => {
+test("[H25] update and remove in an unknown collection are 400; one created earlier in the batch is known", async () => {
   const remove = { method: "remove", collection: "fresh", query: "true" };
   expect(await message(remove)).toBe(
     'unknown collection "fresh" at commands[0].collection (query.collection)',
@@ -403,7 +406,7 @@ test("[H25] update and remove in an unknown collection are 400; a batch knows wh
   expect(await results(upsert("fresh", 1, {}), remove)).toHaveLength(2);
 });
 
-test("a filter that cannot be read is 400 with the command and the place in the filter", async () => {
+test("a filter that cannot be parsed is 400 with the command and the place in the filter", async () => {
   const reported = await message(upsert("odd", 1, {}), {
     method: "remove",
     collection: "odd",

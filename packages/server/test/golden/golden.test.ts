@@ -84,7 +84,7 @@ async function storeProblems(dataDir: string): Promise<string[]> {
 }
 
 test.each(FORMATS)(
-  "the golden folder of format %d is as it was written: no lock files",
+  "the golden folder of format %d is as it was written: it has no lock files",
   (format) => {
     const folder = goldenFolder(format);
     expect(JSON.parse(readFileSync(join(folder, "format.json"), "utf8"))).toEqual({ format });
@@ -93,7 +93,7 @@ test.each(FORMATS)(
 );
 
 test.each(FORMATS)(
-  "a folder of format %d verifies clean and has every kind of record",
+  "a folder of format %d verifies clean and has every type of record",
   async (format) => {
     const { dataDir, app, appFolder } = await goldenCopy(format);
     expect(app.name).toBe("default");
@@ -126,7 +126,7 @@ test.each(FORMATS)(
 );
 
 test.each(FORMATS)(
-  "the attachments of a folder of format %d are known, and those that nobody refers to",
+  "the attachments of a folder of format %d are known, with the orphans",
   async (format) => {
     const { appFolder } = await goldenCopy(format);
     await readStore(appFolder, (view) => {
@@ -141,7 +141,7 @@ test.each(FORMATS)(
 );
 
 test.each(FORMATS)(
-  "the history of a folder of format %d can be read from its floor on",
+  "the history of a folder of format %d can be read from the start of its log",
   async (format) => {
     const { dataDir, appFolder } = await goldenCopy(format);
     await adopt(appFolder);
@@ -164,7 +164,7 @@ test.each(FORMATS)(
 );
 
 test.runIf(isFullSize).each(FORMATS)(
-  "a store of format %d can be written to, and its uploads still count",
+  "a store of format %d can be written, and its uploads still count",
   async (format) => {
     const { dataDir, appFolder } = await goldenCopy(format);
     await adopt(appFolder);
@@ -195,7 +195,7 @@ function fieldsOf({ store }: StoreFolder, collection: string, id: Value): Value 
 }
 
 test.runIf(isFullSize)(
-  "[K71] maintenance gives the records of format 1 their checksums, while others write",
+  "[K71] maintenance adds checksums to the records of format 1, while other requests write",
   async () => {
     const { dataDir } = await goldenCopy(1);
     const notes = async (): Promise<string[]> => {

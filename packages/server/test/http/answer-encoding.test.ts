@@ -21,7 +21,7 @@ function encode(
 
 const LONG = { text: "long ".repeat(1000) };
 
-test("a small answer is encoded at once, and tells by what it would differ", () => {
+test("a small answer is encoded synchronously, with its Vary header", () => {
   const small = encode({ a: 1 }, { "accept-encoding": "br, gzip" }) as EncodedAnswer;
   expect({ ...small, content: textOf(small.content) }).toEqual({
     status: 200,
@@ -30,7 +30,7 @@ test("a small answer is encoded at once, and tells by what it would differ", () 
   });
 });
 
-test("a small answer in JSON stays a text, whose size is that of its bytes", () => {
+test("a small answer in JSON stays a string, whose size is that of its bytes", () => {
   const { content } = encode({ a: "ü€😀" }, {}) as EncodedAnswer;
   expect(content).toEqual({ kind: "text", text: '{"a":"ü€😀"}\n', size: 18 });
 });
@@ -47,7 +47,7 @@ test("a client that prefers CBOR gets it, unless the answer is JSON only", async
   expect(textOf(json.content)).toBe('{"a":1}\n');
 });
 
-test("headers of the answer itself win, and what it varies by is kept", async () => {
+test("headers of the answer itself win, and its Vary is kept", async () => {
   const headers = { "content-type": "application/problem+json", vary: "origin", etag: "x" };
   const encoded = await encodeAnswer(createAnswer(200, {}, headers), {
     headers: {},
@@ -60,7 +60,7 @@ test.each([
   ["br", brotliDecompressSync],
   ["gzip", gunzipSync],
 ] as const)(
-  "a long answer is compressed with %s for who accepts it",
+  "a long answer is compressed with %s for a client that accepts it",
   async (coding, decompress) => {
     const { headers, content } = await encode(LONG, { "accept-encoding": coding });
     expect(headers).toEqual({
@@ -88,7 +88,7 @@ test("a long answer in pieces is compressed too", async () => {
   expect(text).toBe(`${stringifyJson({ items })}\n`);
 });
 
-test("who accepts no coding gets none", async () => {
+test("a client that accepts no coding gets none", async () => {
   for (const asked of [{}, { "accept-encoding": "identity" }, { "accept-encoding": "br;q=0" }]) {
     const { headers, content } = await encode(LONG, asked);
     expect(headers["content-encoding"]).toBeUndefined();
@@ -103,7 +103,7 @@ async function headersOfBytes(size: number, headers: Record<string, string>): Pr
   return (await encodeAnswer(contentAnswer(200, content, headers), GZIP)).headers;
 }
 
-test("bytes of a type that is text in some way are compressed from 1024 on, others are not", async () => {
+test("bytes of a textual type are compressed from 1024 on, others are not", async () => {
   const html = { "content-type": "text/html; charset=utf-8" };
   expect(await headersOfBytes(1023, html)).toEqual(html);
   expect(await headersOfBytes(1024, html)).toEqual({
@@ -115,7 +115,7 @@ test("bytes of a type that is text in some way are compressed from 1024 on, othe
   expect(await headersOfBytes(5000, png)).toEqual(png);
 });
 
-test("bytes that are coded already, or a part of a whole, stay as they are", async () => {
+test("bytes that are already encoded, or a part of a whole, are not compressed", async () => {
   const type = { "content-type": "text/css" };
   for (const own of [{ "content-encoding": "br" }, { "content-range": "bytes 0-4999/9000" }]) {
     expect(await headersOfBytes(5000, { ...type, ...own })).toEqual({
@@ -126,13 +126,13 @@ test("bytes that are coded already, or a part of a whole, stay as they are", asy
   }
 });
 
-test("a tag of bytes that were compressed is a weak one", async () => {
+test("the ETag of compressed bytes is weak", async () => {
   const type = { "content-type": "text/css" };
   expect(await headersOfBytes(5000, { ...type, etag: '"a"' })).toMatchObject({ etag: 'W/"a"' });
   expect(await headersOfBytes(5000, { ...type, etag: 'W/"a"' })).toMatchObject({ etag: 'W/"a"' });
 });
 
-test("a stream is sent as it is", async () => {
+test("a stream is not compressed", async () => {
   const content = { kind: "stream", size: 5000, open: () => Readable.from([]) } as const;
   const headers = { "content-type": "text/plain" };
   expect(await encodeAnswer(contentAnswer(206, content, headers), GZIP)).toEqual({

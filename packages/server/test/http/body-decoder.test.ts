@@ -46,7 +46,7 @@ function emptyLists(size: number): Uint8Array {
 
 const MIB = 1024 * 1024;
 
-test("[H50] a short body is decoded at once, and nothing is waited for", () => {
+test("[H50] a short body is decoded synchronously", () => {
   const bodies = decoder();
   const body = bodies.decode(bytesOf('{"a":[1,2,{"b":"c"}]}'), JSON_BODY, "one");
   expect(body).not.toBeInstanceOf(Promise);
@@ -56,7 +56,7 @@ test("[H50] a short body is decoded at once, and nothing is waited for", () => {
   expect(bodies.size).toBe(0);
 });
 
-test("[H50] a long body is decoded in turns, in JSON and in CBOR", async () => {
+test("[H50] a long body is decoded in slices, in JSON and in CBOR", async () => {
   const documents = Array.from({ length: 20_000 }, (_, i) => ({ _id: `d${i}`, n: i, tags: ["a"] }));
   const value: Value = { commands: documents };
   for (const [bytes, decode] of [
@@ -86,7 +86,7 @@ test.each<[string, Decode, Uint8Array]>([
   ["numbers in CBOR", CBOR_BODY, encodeCbor(Array.from({ length: 400_000 }, () => 0))],
   ["objects in CBOR", CBOR_BODY, encodeCbor(Array.from({ length: 50_000 }, () => ({ a: 0 })))],
   ["a long text in CBOR", CBOR_BODY, encodeCbor("ä".repeat(4_000_000))],
-])("[V10] [H50] no turn is long: %s", (_, decode, bytes) => {
+])("[V10] [H50] no slice is long: %s", (_, decode, bytes) => {
   const turns = countTurns(decode(bytes, () => {}));
   expect(turns.length).toBeGreaterThan(3);
   expect(Math.max(...turns)).toBeLessThan(TURN_STEPS_MAX);
@@ -96,7 +96,7 @@ function keys(count: number): string {
   return Array.from({ length: count }, (_, i) => `"key ${i}":0`).join(",");
 }
 
-test("[H50] a body whose values take more memory than one may is 413, before it is taken", async () => {
+test("[H50] a body whose values exceed the memory limit of one is 413, before the memory is taken", async () => {
   const bodies = decoder();
   const bytes = bytesOf(`[${"[0],".repeat(2 * MIB - 1)}0]`);
   await expect(bodies.decode(bytes, JSON_BODY, "one")).rejects.toMatchObject({ status: 413 });
@@ -106,7 +106,7 @@ test("[H50] a body whose values take more memory than one may is 413, before it 
 const LONG = 60_000;
 
 test(
-  "[H50] CBOR of empty values is refused before many of them are made",
+  "[H50] CBOR of empty values is refused before many of them are created",
   async () => {
     const bodies = decoder();
     let charged = 0;
@@ -146,7 +146,7 @@ test("[H50] values beyond the memory of all bodies are 503, and one caller leave
   expect(bodies.size).toBe(0);
 }, 60_000);
 
-test("[H50] long bodies are decoded one at a time, and callers take turns", async () => {
+test("[H50] long bodies are decoded one at a time, and callers alternate", async () => {
   const queue = new DecodeQueue();
   const order: string[] = [];
   let running = 0;

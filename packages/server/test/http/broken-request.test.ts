@@ -79,7 +79,7 @@ test.each([
   expect(messageOf(received)).toBe(message);
 });
 
-test("headers of more than 16 KiB are 431, however much of them is sent", async () => {
+test("headers of more than 16 KiB are 431, however many of them are sent", async () => {
   const { socket, received } = await connectTo(await listen(readAll));
   const ended = once(socket, "end");
   socket.write(HEAD);
@@ -89,7 +89,7 @@ test("headers of more than 16 KiB are 431, however much of them is sent", async 
   expect(messageOf(received())).toBe("expected headers of at most 16384 bytes");
 });
 
-test("headers that do not come in time are 408; an error of the connection is told to nobody", () => {
+test("headers that do not arrive in time are 408; a connection error gets no answer", () => {
   const timeout = Object.assign(new Error("timeout"), { code: "ERR_HTTP_REQUEST_TIMEOUT" });
   const answer = brokenRequestAnswer(timeout, "id-1") ?? "";
   expect(answer).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/);
@@ -98,7 +98,7 @@ test("headers that do not come in time are 408; an error of the connection is to
   expect(brokenRequestAnswer(reset, "id-1")).toBeUndefined();
 });
 
-test("a refusal is never taken for the answer of a request before it", async () => {
+test("an error answer is never taken for the answer to an earlier request", async () => {
   const answered = createGate();
   const server = await listen(async () => {
     await answered.opened;
@@ -113,7 +113,7 @@ test("a refusal is never taken for the answer of a request before it", async () 
   expect((await fetch(server.url)).status).toBe(200);
 });
 
-test("bytes behind an answer that was sent are told so on the same connection", async () => {
+test("invalid bytes after an answer get a 400 on the same connection", async () => {
   const { socket, received } = await connectTo(await listen(readAll));
   socket.write(`${HEAD}Content-Length: 0\r\n\r\n`);
   await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1.1 200 /));

@@ -26,13 +26,13 @@ test.each([
 });
 
 test.each(["image/png", "application/octet-stream", "application/zip", undefined])(
-  "%s is not",
+  "%s is not compressible",
   (type) => {
     expect(isCompressible(type, LONG)).toBe(false);
   },
 );
 
-test("what comes out is what went in, at every size", async () => {
+test("decompressing returns the input, at every size", async () => {
   for (const size of [0, 1, 1000, 70_000, 3_000_000]) {
     const bytes = Uint8Array.from({ length: size }, (_, i) => (i * i) % 251);
     const br = await compress(bytes, "br");
@@ -44,7 +44,7 @@ test("what comes out is what went in, at every size", async () => {
   }
 });
 
-test("of many at once the last ones go out as they are, and later ones do not", async () => {
+test("of many concurrent answers the last ones are not compressed, and later ones are", async () => {
   const all = await Promise.all(Array.from({ length: 20 }, () => compress(LONG, "gzip")));
   expect(all.map(({ coding }) => coding)).toEqual([
     ...Array.from({ length: 8 }, () => "gzip"),

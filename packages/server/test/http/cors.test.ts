@@ -39,13 +39,13 @@ test.each([
   "http://localhost/path",
   "http://user@localhost",
   "localhost:5173",
-])("%s is none, and is told nothing", (origin) => {
+])("%s is not, and gets no CORS headers", (origin) => {
   const cors = new Cors("loopback");
   expect(cors.extend({ etag: "x" }, origin)).toEqual({ etag: "x", vary: "origin" });
   expect(cors.preflight(["POST"], origin).headers).toEqual({});
 });
 
-test("headers that many answers share are extended for each page as if they were alone", () => {
+test("shared headers are extended for each page separately", () => {
   const cors = new Cors("loopback");
   const shared = { etag: "x" };
   const page = "http://localhost";
@@ -57,7 +57,7 @@ test("headers that many answers share are extended for each page as if they were
   expect(shared).toEqual({ etag: "x" });
 });
 
-test("of a list exactly those pages may call", () => {
+test("exactly the pages of a list may call", () => {
   const cors = new Cors(["https://app.example.com", "http://localhost:5173"]);
   const allowed = (origin: string): string | undefined =>
     cors.extend({}, origin)["access-control-allow-origin"];
@@ -67,7 +67,7 @@ test("of a list exactly those pages may call", () => {
   expect(allowed("http://app.example.com")).toBeUndefined();
 });
 
-test("with * every page may call, and answers do not differ by it", () => {
+test("with * every page may call, and answers do not vary", () => {
   const headers = {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": EXPOSED,
@@ -77,12 +77,12 @@ test("with * every page may call, and answers do not differ by it", () => {
   }
 });
 
-test("with an empty list answers have nothing of it", () => {
+test("with an empty list answers have no CORS headers", () => {
   expect(new Cors([]).extend({ etag: "x" }, "http://localhost")).toEqual({ etag: "x" });
   expect(new Cors([]).preflight(["POST"], "http://localhost").headers).toEqual({});
 });
 
-test("a preflight of a page that may call is told methods, headers and for how long", () => {
+test("a preflight of an allowed page returns methods, headers and a maximum age", () => {
   const answer = new Cors("loopback").preflight(["GET", "HEAD"], "http://localhost");
   expect(answer).toEqual({
     status: 204,
@@ -96,7 +96,7 @@ test("a preflight of a page that may call is told methods, headers and for how l
   });
 });
 
-test("a preflight is OPTIONS with the method that is asked for", () => {
+test("a preflight is OPTIONS with a requested method", () => {
   const headers = { "access-control-request-method": "POST" };
   expect(isPreflight(handMadeRequest({ method: "OPTIONS", headers }))).toBe(true);
   expect(isPreflight(handMadeRequest({ method: "OPTIONS" }))).toBe(false);

@@ -10,7 +10,7 @@ import { connectTo, createGate, HEAD, listenWith } from "../support/http-listene
 
 const JSON_ONLY = { headers: {}, isJsonOnly: true };
 
-test("text arrives whole, be it ASCII or not, on connections that are answered together", async () => {
+test("text arrives completely, ASCII or not, on connections that are answered together", async () => {
   const gate = createGate();
   const { url } = await listenWith(async ({ target }) => {
     await gate.opened;
@@ -22,7 +22,7 @@ test("text arrives whole, be it ASCII or not, on connections that are answered t
   expect(await Promise.all(answers)).toEqual(texts);
 });
 
-test("each goes to its socket in one piece, also when many are answered together", async () => {
+test("each answer is written to its socket in one piece, also when many are answered together", async () => {
   const gate = createGate();
   const server = await listenWith(async () => {
     await gate.opened;
@@ -40,7 +40,7 @@ test("each goes to its socket in one piece, also when many are answered together
   expect(inPieces).not.toHaveBeenCalled();
 });
 
-test("requests on one connection are answered in their order, and it stays open", async () => {
+test("requests on one connection are answered in order, and it stays open", async () => {
   let count = 0;
   const server = await listenWith(async (request) => {
     const number = ++count;
@@ -57,7 +57,7 @@ test("requests on one connection are answered in their order, and it stays open"
   expect(server.requestCount).toBe(0);
 });
 
-test("the last answer of a server that closes is whole, and its connection ends", async () => {
+test("the last answer of a closing server is complete, and its connection ends", async () => {
   const gate = createGate();
   const server = await listenWith(async () => {
     await gate.opened;

@@ -121,7 +121,7 @@ async function readForm(text: string, chunkSize: number): Promise<number> {
 }
 
 test.each([4_096, 3])(
-  "[V10] a form that comes in chunks of %d bytes takes steps in proportion to its size",
+  "[V10] a form that arrives in chunks of %d bytes takes steps in proportion to its size",
   async (chunkSize) => {
     const run = (text: string): Promise<number> => readForm(text, chunkSize);
     const size = chunkSize === 3 ? 600 : 20_000;

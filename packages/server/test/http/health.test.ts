@@ -44,7 +44,7 @@ test.each(["/", "/health", "//health/ready", "/a?/health/live"])(
 );
 
 test.each(["/health/ready/", "/health/readyx"])(
-  "%s is 404 with the path that was meant",
+  "%s is 404 with a suggested path",
   async (target) => {
     const message = `there is nothing at ${target}; did you mean /health/ready?`;
     expect(await ask("ready", target)).toEqual({ status: 404, body: { message } });
@@ -52,7 +52,7 @@ test.each(["/health/ready/", "/health/readyx"])(
 );
 
 test.each(["POST", "PUT", "DELETE", "OPTIONS"])(
-  "%s on health is 405 and says what is allowed",
+  "%s on health is 405 with the allowed methods",
   async (method) => {
     expect(await ask("ready", "/health/live", method)).toEqual({
       status: 405,

@@ -5,7 +5,7 @@ import { connectTo, HEAD, listen } from "../support/http-listener.ts";
 
 const NEWCOMERS = { max: 10, perAddressMax: 2 };
 
-test("[H45] an address has so many connections on which no credential was accepted", async () => {
+test("[H45] an address has a limited number of connections without an accepted credential", async () => {
   const met: string[] = [];
   const decide = async (): Promise<number> => 401;
   const onRefused = (bound: string): void => void met.push(bound);
@@ -25,7 +25,7 @@ test("[H45] an address has so many connections on which no credential was accept
   });
 });
 
-test("[H45] those with a credential that was accepted do not count, and have a share of their own", async () => {
+test("[H45] connections with an accepted credential do not count, and have a share of their own", async () => {
   const server = await listen(
     async (request) => {
       request.identify("shop key");

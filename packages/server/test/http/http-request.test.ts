@@ -9,13 +9,13 @@ import { bodySizeMaxOf, readBody } from "../../src/http/http-request.ts";
 import { ByteBudget } from "../../src/limits/byte-budget.ts";
 import { BODY_SIZE_MAX } from "../../src/limits/limits.ts";
 
-test("[H5] a body has its announced size, at most the bound in chunks, and none without either", () => {
+test("[H5] a body has its announced size, at most the limit in chunks, and none without either", () => {
   expect(bodySizeMaxOf({ headers: { "content-length": "17" } })).toBe(17);
   expect(bodySizeMaxOf({ headers: { "transfer-encoding": "chunked" } })).toBe(BODY_SIZE_MAX);
   expect(bodySizeMaxOf({ headers: {} })).toBe(0);
 });
 
-test("[H5] a body that does not come in time is 408", async () => {
+test("[H5] a body that does not arrive in time is 408", async () => {
   const request = new IncomingMessage(new Socket());
   request.push("half of it");
   await expect(readBody(request, { timeMsMax: 1 })).rejects.toMatchObject({
@@ -25,7 +25,7 @@ test("[H5] a body that does not come in time is 408", async () => {
   expect(request.listenerCount("data")).toBe(0);
 });
 
-test("a body takes its room as it comes, and whoever gets it gives that back", async () => {
+test("a body takes memory as it arrives, and its reader gives it back", async () => {
   const room = new ByteBudget(100);
   const request = new IncomingMessage(new Socket());
   const body = readBody(request, { room });
@@ -41,7 +41,7 @@ test("a body takes its room as it comes, and whoever gets it gives that back", a
   expect(room.size).toBe(6);
 });
 
-test("[H5] a body for which there is no room left is 503, and nothing is taken any more", async () => {
+test("[H5] a body without memory left is 503, and takes no more", async () => {
   const room = new ByteBudget(100);
   room.take(95);
   const request = new IncomingMessage(new Socket());
@@ -62,7 +62,7 @@ test.each([
     (request: IncomingMessage) => request.push(Buffer.alloc(BODY_SIZE_MAX)),
     413,
   ],
-] as const)("a body %s gives back what it took", async (_, options, fail, status) => {
+] as const)("a body %s gives its memory back", async (_, options, fail, status) => {
   const room = new ByteBudget(2 * BODY_SIZE_MAX);
   const request = new IncomingMessage(new Socket());
   const body = readBody(request, { ...options, room });
@@ -73,7 +73,7 @@ test.each([
   expect(room.size).toBe(0);
 });
 
-test("a body that comes byte by byte is put together in its order", async () => {
+test("a body that arrives byte by byte is assembled in order", async () => {
   const request = new IncomingMessage(new Socket());
   const body = readBody(request);
   const bytes = Uint8Array.from({ length: 5_000 }, (_, i) => i % 251);

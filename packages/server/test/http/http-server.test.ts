@@ -25,7 +25,7 @@ import {
   refuseAll,
 } from "../support/http-listener.ts";
 
-test("over the wire: JSON with its length and the id of the request, and HEAD without a body", async () => {
+test("the server sends JSON with its length and the request id, and HEAD without a body", async () => {
   let id = "";
   const { url } = await listen(async (request) => {
     id = request.id;
@@ -47,7 +47,7 @@ test("over the wire: JSON with its length and the id of the request, and HEAD wi
   expect(head.headers.get("x-request-id")).not.toBe(response.headers.get("x-request-id"));
 });
 
-test("a body arrives whole, announced or in chunks", async () => {
+test("a body arrives completely, with a length or in chunks", async () => {
   const bodies: string[] = [];
   const { url } = await listen(async (request) => {
     bodies.push(Buffer.from(await request.readBody()).toString());
@@ -60,7 +60,7 @@ test("a body arrives whole, announced or in chunks", async () => {
   expect(bodies).toEqual(["announced", "in chunks", ""]);
 });
 
-test("[H5] a body of exactly the bound is read", async () => {
+test("[H5] a body of exactly the limit is read", async () => {
   let size = 0;
   const { url } = await listen(async (request) => {
     size = (await request.readBody()).length;
@@ -78,7 +78,7 @@ test("[H5] a body that is announced as too large is 413 before any of it is sent
   expect(received()).toMatch(/connection: close/i);
 });
 
-test("[H5] a body that grows too large in chunks is 413, and the client sees it", async () => {
+test("[H5] a body that grows too large in chunks is 413, and the client sees the answer", async () => {
   const { url } = await listen(readAll);
   const status = await new Promise<number | undefined>((resolve, reject) => {
     const request = sendRequest(url, { method: "POST" }, ({ statusCode }) => resolve(statusCode));
@@ -93,7 +93,7 @@ test("[H5] a body that grows too large in chunks is 413, and the client sees it"
   expect(status).toBe(413);
 });
 
-test("[H3] who is refused before the body is read sees why, however much he sends", async () => {
+test("[H3] a client that is refused before its body is read sees the answer, however much it sends", async () => {
   const { url } = await listen(refuseAll);
   for (let i = 0; i < 3; i++) {
     const status = await new Promise<number | undefined>((resolve, reject) => {
@@ -111,7 +111,7 @@ test("[H3] who is refused before the body is read sees why, however much he send
   }
 });
 
-test("[H3] who goes on sending after the refusal is listened to until he is done", async () => {
+test("[H3] a client that continues sending after the refusal is read until it is done", async () => {
   const { socket, received } = await connectTo(await listen(refuseAll));
   const ended = once(socket, "end");
   socket.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`);
@@ -125,7 +125,7 @@ test("[H3] who goes on sending after the refusal is listened to until he is done
   await ended;
 });
 
-test("[H3] a client that waits for 100 Continue is refused without it, or told to go on", async () => {
+test("[H3] a client that waits for 100 Continue is refused without it, or gets it", async () => {
   const expectation = "Content-Length: 5\r\nExpect: 100-continue\r\n\r\n";
   const refused = await connectTo(await listen(refuseAll));
   refused.socket.write(HEAD + expectation);
@@ -142,13 +142,13 @@ test("[H3] a client that waits for 100 Continue is refused without it, or told t
   await vi.waitFor(() => expect(read.received()).toMatch(/HTTP\/1.1 200 /));
 });
 
-test("after a short body that nobody read the connection serves the next request", async () => {
+test("after a short unread body the connection serves the next request", async () => {
   const { socket, received } = await connectTo(await listen(refuseAll));
   socket.write(`${HEAD}Content-Length: 5\r\n\r\nhello${HEAD}Content-Length: 0\r\n\r\n`);
   await vi.waitFor(() => expect(received().match(/HTTP\/1.1 401 /g)).toHaveLength(2));
 });
 
-test("a client that leaves inside its body harms nobody", async () => {
+test("a client that disconnects during its body affects no other client", async () => {
   let outcome: unknown;
   const server = await listen(async (request) => {
     outcome = await request.readBody().catch((error: unknown) => error);
@@ -165,7 +165,7 @@ test("a client that leaves inside its body harms nobody", async () => {
   expect((await fetch(server.url)).status).toBe(200);
 });
 
-test("[H14] closing lets a request finish that has begun, and closes its connection", async () => {
+test("[H14] closing lets a request under way finish, and closes its connection", async () => {
   let hasBegun = false;
   const server = await listen(async (request) => {
     hasBegun = true;
@@ -180,7 +180,7 @@ test("[H14] closing lets a request finish that has begun, and closes its connect
   await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1.1 200 [^]*connection: close/i));
 });
 
-test("a port in use is told in a sentence that names it", async () => {
+test("a port in use is reported with its number", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   onTestFinished(() => void other.close());
@@ -193,18 +193,18 @@ test("a port in use is told in a sentence that names it", async () => {
   });
 });
 
-test("an address of another machine is told in a sentence that names it", async () => {
+test("an address of another machine is reported with the address", async () => {
   await expect(listen(refuseAll, { host: "192.0.2.1" })).rejects.toMatchObject({
     code: "config.invalid",
     message: "expected an address of this machine in --host, found 192.0.2.1",
   });
 });
 
-test("IPv6 addresses stand in brackets", async () => {
+test("IPv6 addresses are in brackets", async () => {
   expect((await listen(refuseAll, { host: "::1" })).url).toMatch(/^http:\/\/\[::1\]:\d+$/);
 });
 
-test("closing does not wait for connections on which nothing is asked", async () => {
+test("closing does not wait for idle connections", async () => {
   const server = await listen(refuseAll);
   const { socket } = await connectTo(server);
   await fetch(server.url);
@@ -229,7 +229,7 @@ test("an answer of 204 or 304 has no length", async () => {
   }
 });
 
-test("HEAD has the headers of GET, also of an answer that is compressed", async () => {
+test("HEAD has the headers of GET, also for a compressed answer", async () => {
   const answer = createAnswer(200, { text: "long ".repeat(1000) });
   const { url } = await listenWith(async ({ headers }) =>
     encodeAnswer(answer, { headers, isJsonOnly: false }),
@@ -246,7 +246,7 @@ test("HEAD has the headers of GET, also of an answer that is compressed", async 
   expect(await ask("HEAD")).toEqual(get);
 });
 
-test("a refusal without content is seen at once by who still sends", async () => {
+test("a client that still sends sees a refusal without content at once", async () => {
   const server = await listenWith(async () => bytesAnswer(401, ""));
   const { socket, received } = await connectTo(server);
   socket.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`);
@@ -267,7 +267,7 @@ test("a large answer arrives whole", async () => {
   expect((await response.text()) === text).toBe(true);
 });
 
-test("every request is told when it is over, with what gave the answer and how much went", async () => {
+test("every request is reported when it ends, with the endpoint of the answer and the bytes sent", async () => {
   const all: Answered[] = [];
   const server = await listenWith(
     async (request) => {
@@ -302,7 +302,7 @@ test("every request is told when it is over, with what gave the answer and how m
   }
 });
 
-test("requests under way are counted until they are answered or their client leaves", async () => {
+test("requests under way are counted until they are answered or their client disconnects", async () => {
   const gate = createGate();
   const server = await listen(async () => {
     await gate.opened;
@@ -331,7 +331,7 @@ test("a client that announces a short body and never sends it does not keep its 
   await ended;
 });
 
-test("one that waits for 100 Continue and is refused has two seconds to leave", async () => {
+test("a client that waits for 100 Continue and is refused has two seconds to close", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const { socket, received } = await connectTo(await listen(refuseAll));
@@ -342,7 +342,7 @@ test("one that waits for 100 Continue and is refused has two seconds to leave", 
   await ended;
 });
 
-test("a body that was too slow ends the connection: its rest would be in the way", async () => {
+test("a body that was too slow ends the connection: its rest would block it", async () => {
   const server = await listen(async () => 408);
   const { socket, received } = await connectTo(server);
   socket.write(`${HEAD}Content-Length: 100\r\n\r\nsome`);
@@ -351,13 +351,13 @@ test("a body that was too slow ends the connection: its rest would be in the way
   await once(socket, "close");
 });
 
-test("an expectation that nobody knows is passed over", async () => {
+test("an unknown Expect header is ignored", async () => {
   const { socket, received } = await connectTo(await listen(readAll));
   socket.write(`${HEAD}Content-Length: 0\r\nExpect: miracles\r\n\r\n`);
   await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1.1 200 /));
 });
 
-test("requests that are sent at once are answered in their order", async () => {
+test("pipelined requests are answered in order", async () => {
   const { socket, received } = await connectTo(
     await listen(async ({ target }) => {
       if (target === "/2") return 202;
@@ -370,7 +370,7 @@ test("requests that are sent at once are answered in their order", async () => {
   await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1.1 201 [^]*HTTP\/1.1 202 /));
 });
 
-test("[H45] one credential has a share of the long answers that wait to be taken", async () => {
+test("[H45] one credential has a share of the long answers that wait to be read", async () => {
   const reserved: boolean[] = [];
   const server = await listen(async (request) => {
     request.identify(request.target);

@@ -36,7 +36,7 @@ function failing(): Readable {
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
-test("a stream arrives whole, with its size, and the connection serves the next request", async () => {
+test("a stream arrives completely, with its size, and the connection serves the next request", async () => {
   const server = await listenWith(async () => streamAnswer(5, () => Readable.from(["hel", "lo"])));
   const { socket, received } = await connectTo(server);
   socket.write(GET + GET);
@@ -59,7 +59,7 @@ test("HEAD has the size of a stream and does not open it", async () => {
   expect(opened).toBe(0);
 });
 
-test("a stream whose client leaves is destroyed, and it is nothing for the log", async () => {
+test("a stream whose client disconnects is destroyed, and is not logged", async () => {
   const lines: string[] = [];
   let stream = Readable.from([]);
   const server = await listenWith(
@@ -81,7 +81,7 @@ test("a stream whose client leaves is destroyed, and it is nothing for the log",
 test.each([
   ["fails", () => failing()],
   ["ends before its size", () => chunks(1)],
-])("a stream that %s ends the connection, and the log says so", async (_, open) => {
+])("a stream that %s ends the connection, and is logged", async (_, open) => {
   const lines: string[] = [];
   const server = await listenWith(async () => streamAnswer(CHUNK.length * 2, open), {
     log: (level, message) => void lines.push(`${level} ${message}`),
@@ -93,7 +93,7 @@ test.each([
   expect(lines[0]).toMatch(/^error failed to send the whole of an answer: /);
 });
 
-test("[H14] closing lets a stream finish that has begun", async () => {
+test("[H14] closing lets a stream under way finish", async () => {
   const gate = createGate();
   const server = await listenWith(async () =>
     streamAnswer(10, () =>
@@ -115,7 +115,7 @@ test("[H14] closing lets a stream finish that has begun", async () => {
   await vi.waitFor(() => expect(received()).toMatch(/firstafter$/));
 });
 
-test("a body that is opened comes as it is sent, larger than one that is read may be", async () => {
+test("an opened body arrives as it is sent, and may be larger than one that is read at once", async () => {
   let size = 0;
   const { url } = await listen(async (request) => {
     for await (const chunk of request.openBody()) size += (chunk as Uint8Array).length;
@@ -126,7 +126,7 @@ test("a body that is opened comes as it is sent, larger than one that is read ma
   expect(size).toBe(body.length);
 });
 
-test("a client that waits for 100 Continue is told to go on when its body is opened", async () => {
+test("a client that waits for 100 Continue gets it when its body is opened", async () => {
   const server = await listen(async (request) => {
     for await (const _ of request.openBody());
     return 200;
@@ -138,7 +138,7 @@ test("a client that waits for 100 Continue is told to go on when its body is ope
   await vi.waitFor(() => expect(received()).toMatch(/HTTP\/1.1 200 /));
 });
 
-test("who destroys an opened body can still answer, and a short rest does not harm the connection", async () => {
+test("a handler that destroys an opened body can still answer, and a short rest does not harm the connection", async () => {
   const { socket, received } = await connectTo(
     await listen(async (request) => {
       for await (const _ of request.openBody()) return 413;
@@ -151,7 +151,7 @@ test("who destroys an opened body can still answer, and a short rest does not ha
   await vi.waitFor(() => expect(received()).toMatch(/HTTP\/1.1 200 /));
 });
 
-test("who does not take an opened body can answer as well", async () => {
+test("a handler that does not read an opened body can answer as well", async () => {
   const { url } = await listen(async (request) => {
     request.openBody();
     return 413;
@@ -161,7 +161,7 @@ test("who does not take an opened body can answer as well", async () => {
   expect((await fetch(url, { method: "POST", body })).status).toBe(413);
 });
 
-test("an opened body fails when its client leaves, also when nobody listens", async () => {
+test("an opened body fails if its client disconnects, even without a listener", async () => {
   let failure: unknown;
   const server = await listen(async (request) => {
     const body = request.openBody();

@@ -10,7 +10,7 @@ import { connectTo, HEAD, listen, listenWith } from "../support/http-listener.ts
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
-test("the stream of a request with others behind it is closed when its client leaves", async () => {
+test("the stream of a pipelined request is closed when its client disconnects", async () => {
   const opened: Readable[] = [];
   const server = await listenWith(async () => {
     const open = (): Readable => {
@@ -32,7 +32,7 @@ test("the stream of a request with others behind it is closed when its client le
   await vi.waitFor(() => expect(opened.every(({ destroyed }) => destroyed)).toBe(true));
 });
 
-test("[H17] whoever works on a request with others behind it is told that its client has left", async () => {
+test("[H17] the handler of a pipelined request is notified when its client disconnects", async () => {
   let waiting = 0;
   let left = 0;
   const server = await listen(

@@ -69,7 +69,7 @@ test.each([
   expect(chooseCoding(header)).toBe(coding);
 });
 
-test("however many headers there are, and however long, each is judged by itself", () => {
+test("each header is parsed independently, however many and however long they are", () => {
   for (let i = 0; i < 1000; i++) {
     expect(chooseForm(`application/cbor, text/x-${i}`)).toBe("cbor");
     expect(chooseForm(`application/json, text/x-${i}`)).toBe("json");

@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { ByteBudget } from "../../src/limits/byte-budget.ts";
 
-test("what is taken is given back, and what does not fit takes nothing", () => {
+test("taken bytes are given back, and a request that does not fit takes nothing", () => {
   const room = new ByteBudget(100);
   expect(room.take(60)).toBe(true);
   expect(room.take(41)).toBe(false);

@@ -16,10 +16,10 @@ function percentsFor(sizes: readonly number[]): number[] {
   return percents;
 }
 
-test("a large heap may grow by less than a third before it is collected", () => {
+test("a large heap may grow by less than a third before a garbage collection", () => {
   expect(percentsFor([0.5, 1, 1.1, 3, 1.1])).toEqual([30]);
 });
 
-test("a heap that is small again grows as V8 likes", () => {
+test("a heap that is small again grows as V8 decides", () => {
   expect(percentsFor([2, 0.9, 0.8, 0.7, 0.9, 1.1])).toEqual([30, 0, 30]);
 });

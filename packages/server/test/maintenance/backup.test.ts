@@ -96,7 +96,7 @@ async function problemsOf(dataDir: string): Promise<number> {
 }
 
 test.runIf(isFullSize)(
-  "[K31] a backup beside a writing server restores to a whole store",
+  "[K31] a backup of a server under writes restores to a complete store",
   async () => {
     const parent = temporaryFolder();
     const data = join(parent, "data");
@@ -160,7 +160,7 @@ test("[K26] a server can also start on a backup itself: it counts as a copy", as
   await closeFolder(target);
 });
 
-test("a backup has every app, and no folder that belongs to none", async () => {
+test("a backup has every app, and no folder that belongs to no app", async () => {
   const parent = temporaryFolder();
   const source = await openFolder(join(parent, "data"));
   const { apps } = source.registry;
@@ -177,7 +177,7 @@ test("a backup has every app, and no folder that belongs to none", async () => {
 });
 
 test.runIf(isFullSize)(
-  "a backup has the contents of the attachments that its stores name, and so has a restore",
+  "a backup has the attachment contents that its stores name, and so has a restore",
   async () => {
     const parent = temporaryFolder();
     const data = join(parent, "data");
@@ -203,7 +203,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "a backup beside a server that deletes attachments has a file for each record",
+  "a backup of a server that deletes attachments has a file for each record",
   async () => {
     const parent = temporaryFolder();
     const data = join(parent, "data");
@@ -233,7 +233,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "a backup beside a server that removes the data of a deleted app has the other apps",
+  "a backup of a server that removes the data of a deleted app has the other apps",
   async () => {
     const parent = temporaryFolder();
     const data = join(parent, "data");
@@ -261,7 +261,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("a content that is lost fails the backup, which leaves nothing", async () => {
+test("a missing content fails the backup, which leaves nothing behind", async () => {
   const parent = temporaryFolder();
   const data = join(parent, "data");
   const source = await openFolder(data);
@@ -278,7 +278,7 @@ test("a content that is lost fails the backup, which leaves nothing", async () =
   await closeFolder(source);
 });
 
-test("[H16] a backup has no key in clear text, and what is restored from it takes the same keys", async () => {
+test("[H16] a backup has no key in clear text, and a restored server accepts the same keys", async () => {
   const parent = temporaryFolder();
   const data = join(parent, "data");
   const source = await openFolder(data);
@@ -296,7 +296,7 @@ test("[H16] a backup has no key in clear text, and what is restored from it take
   await closeFolder(source);
 });
 
-test("copies go into a new or an empty folder only", async () => {
+test("copies are written only to a new or an empty folder", async () => {
   const parent = temporaryFolder();
   const source = await openFolder(join(parent, "data"));
   await closeFolder(source);
@@ -315,7 +315,7 @@ test("copies go into a new or an empty folder only", async () => {
   expect(readdirSync(parent).toSorted()).toEqual(["data", "empty", "used"]);
 });
 
-test("what is no data folder is not copied", async () => {
+test("a folder that is not a data folder is not copied", async () => {
   const parent = temporaryFolder();
   mkdirSync(join(parent, "other"));
   for (const from of ["other", "absent"]) {
@@ -330,7 +330,7 @@ test("what is no data folder is not copied", async () => {
   expect(readdirSync(parent)).toEqual(["other"]);
 });
 
-test("a copy that fails half-way leaves nothing", async () => {
+test("a copy that fails midway leaves nothing behind", async () => {
   const parent = temporaryFolder();
   const source = await openFolder(join(parent, "data"));
   await closeFolder(source);

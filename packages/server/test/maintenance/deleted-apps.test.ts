@@ -39,7 +39,7 @@ function watchDeleted(folder: MaintainedFolder, appGraceMs: number): DeletedApps
   return deletedApps;
 }
 
-test("the data of a deleted app is kept for the grace and then removed, all of it", async () => {
+test("the data of a deleted app is kept for the grace period and then removed completely", async () => {
   const deleted = await openDeleted();
   const { dataDir, id, registry, platform, deletedApps, host } = deleted;
   const other = registry.apps.named("default").id;
@@ -55,7 +55,7 @@ test("the data of a deleted app is kept for the grace and then removed, all of i
   expect(host.lines).toEqual(["info the data of a deleted app was removed"]);
 });
 
-test("what a crash left half removed is removed", async () => {
+test("data that a crash left half removed is removed", async () => {
   const deleted = await openDeleted();
   const { dataDir, id, registry } = deleted;
   deleted.platform.nowMs += DAY_MS;
@@ -65,7 +65,7 @@ test("what a crash left half removed is removed", async () => {
   expect(registry.apps.deleted()).toEqual([]);
 });
 
-test("where the folder is gone already, only the note of it is left to remove", async () => {
+test("if the folder is already gone, only its record is removed", async () => {
   const deleted = await openDeleted();
   const { dataDir, id, registry } = deleted;
   deleted.platform.nowMs += DAY_MS;
@@ -74,7 +74,7 @@ test("where the folder is gone already, only the note of it is left to remove", 
   expect(registry.apps.deleted()).toEqual([]);
 });
 
-test("a folder that the registry says nothing of is never touched", async () => {
+test("a folder that is not in the registry is never touched", async () => {
   const deleted = await openDeleted();
   const { dataDir } = deleted;
   const foreign = join(dataDir, "apps", "00000000-0000-4000-8000-00000000cafe", "store");
@@ -85,7 +85,7 @@ test("a folder that the registry says nothing of is never touched", async () => 
   expect(readdirSync(foreign)).toEqual(["data.mdb"]);
 });
 
-test("a wall clock that leaps removes nothing: that is refused like every write", async () => {
+test("a wall clock that jumps removes nothing: the removal is refused like every write", async () => {
   const { dataDir, id, platform, registry, deletedApps, host } = await openDeleted();
   const { txnId } = registry.storeFolder.store;
   platform.nowMs += 40 * DAY_MS;
@@ -101,7 +101,7 @@ test("a wall clock that leaps removes nothing: that is refused like every write"
   expect((await registry.apps.restore(id, SERVER)).name).toBe("gone");
 });
 
-test("removal that began is ended after a restart, and whoever comes late is told so", async () => {
+test("a removal that has started finishes after a restart, and a late restore is refused", async () => {
   const { dataDir, id, platform, registry, deletedApps } = await openDeleted();
   platform.nowMs += DAY_MS;
   expect(await registry.apps.beginRemoval(id, DAY_MS)).toBe(true);
@@ -113,7 +113,7 @@ test("removal that began is ended after a restart, and whoever comes late is tol
   expect(registry.apps.deleted()).toEqual([]);
 });
 
-test("an app that was brought back keeps its data, whatever is due", async () => {
+test("an app that was restored keeps its data, whatever is due", async () => {
   const { dataDir, id, platform, registry, deletedApps, apps } = await openDeleted();
   await registry.apps.restore(id, SERVER);
   platform.nowMs += 2 * DAY_MS;
@@ -124,7 +124,7 @@ test("an app that was brought back keeps its data, whatever is due", async () =>
   use.release();
 });
 
-test("a removal that meets the closing of the registry ends without a word", async () => {
+test("a removal that is interrupted by the closing registry ends without an error", async () => {
   const { platform, registry, deletedApps, host, id } = await openDeleted();
   platform.nowMs += DAY_MS;
   await registry.apps.beginRemoval(id, DAY_MS);
@@ -135,7 +135,7 @@ test("a removal that meets the closing of the registry ends without a word", asy
   expect(host.lines).toEqual([]);
 });
 
-test("what cannot be removed is logged and stays to be done", async () => {
+test("data that cannot be removed is logged and stays due", async () => {
   const deleted = await openDeleted();
   const { dataDir, id, registry, host } = deleted;
   deleted.platform.nowMs += DAY_MS;
@@ -160,7 +160,7 @@ test("an app that is still open is closed first", async () => {
   expect(existsSync(appFolder(dataDir, id))).toBe(false);
 });
 
-test("one that was stopped removes nothing more", async () => {
+test("a stopped remover removes nothing more", async () => {
   const { dataDir, id, platform, deletedApps } = await openDeleted();
   await deletedApps.stop();
   platform.nowMs += DAY_MS;
@@ -168,7 +168,7 @@ test("one that was stopped removes nothing more", async () => {
   expect(existsSync(appFolder(dataDir, id))).toBe(true);
 });
 
-test("an app that is deleted later is removed when its time has come, though nothing else is written", async () => {
+test("an app that is deleted later is removed when it is due, without other writes", async () => {
   const folder = await openMaintained("one", "two");
   const { registry, platform, host } = folder;
   watchDeleted(folder, 50);
@@ -184,7 +184,7 @@ test("an app that is deleted later is removed when its time has come, though not
   expect(host.lines).toHaveLength(2);
 });
 
-test("a new app may have the id of one whose data is gone, and not before", async () => {
+test("a new app may have the id of a deleted one only after its data is gone", async () => {
   const deleted = await openDeleted();
   const { id, registry, apps } = deleted;
   const again = { name: "again", id };

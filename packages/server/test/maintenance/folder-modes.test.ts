@@ -45,7 +45,7 @@ function openPaths(folder: string): string[] {
   return [".", ...names].filter((name) => (statSync(join(folder, name)).mode & 0o077) !== 0);
 }
 
-test("[K73] a data folder, its backup and what is restored from it are their owner's alone", async () => {
+test("[K73] only the owner can access a data folder, its backup and a folder restored from it", async () => {
   const dataDir = await dataFolder();
   expect(openPaths(dataDir)).toEqual([]);
   expect(statSync(join(dataDir, "..")).mode & 0o077).toBe(0);

@@ -13,7 +13,7 @@ function createHistogram(): DurationHistogram {
   return new DurationHistogram({ name: "took", help: "How long.", label: "kind", bounds: BOUNDS });
 }
 
-test("a bucket counts what took as long as its bound or less", () => {
+test("a bucket counts durations up to its bound", () => {
   const histogram = createHistogram();
   for (const seconds of [0, 0.25, 0.375, 2]) histogram.of("read").observe(seconds);
   expect(histogram.text()).toBe(
@@ -31,7 +31,7 @@ test("a bucket counts what took as long as its bound or less", () => {
   );
 });
 
-test("what was observed is counted once for its label, in every bucket that it fits", () => {
+test("an observation is counted once for its label, in every bucket that it fits", () => {
   const observation = fc.record({
     kind: fc.constantFrom("read", "write"),
     seconds: fc.oneof(fc.constantFrom(...BOUNDS), fc.double({ min: 0, max: 4, noNaN: true })),
