@@ -78,7 +78,7 @@ async function whenBuilt(served: Served, least: number): Promise<void> {
   }
 }
 
-test("[K55] after SIGKILL during the build of an index the store is sound, and the next server goes on with it", async () => {
+test("[K55] after SIGKILL during an index build the store is valid, and the next server continues the build", async () => {
   const dataDir = join(temporaryFolder(), "data");
   let served = await serveFolder(script, dataDir);
   await insertAll(served);

@@ -31,7 +31,7 @@ function serve(dataDir: string, env?: Record<string, string>): BigpeerProcess {
   return run(["--data-dir", dataDir, "--port", "0"], env);
 }
 
-test("it prints where things are, serves health, and SIGTERM ends it cleanly", async () => {
+test("it prints its addresses, serves health, and SIGTERM ends it cleanly", async () => {
   const dataDir = join(temporaryFolder(), "new");
   const server = serve(dataDir);
   const url = await server.url();
@@ -73,7 +73,7 @@ test("it prints where things are, serves health, and SIGTERM ends it cleanly", a
 });
 
 test.runIf(isFullSize && process.platform === "linux")(
-  "[K73] what the process makes is its owner's alone, however it was started",
+  "[K73] files of the process are accessible to their owner only, however it was started",
   async () => {
     const server = serve(temporaryFolder());
     await server.url();
@@ -129,7 +129,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "[H16] a later start tells where the key is, does not print it, and it works on",
+  "[H16] a later start prints where the key is, not the key, and the key still works",
   async () => {
     const dataDir = temporaryFolder();
     const path = join(dataDir, "quickstart.json");
@@ -254,7 +254,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test.runIf(isFullSize)("variables of the environment are the twins of flags", async () => {
+test.runIf(isFullSize)("environment variables are equivalent to flags", async () => {
   const dataDir = temporaryFolder();
   const env = { BIGPEER_DATA_DIR: dataDir, BIGPEER_PORT: "0", BIGPEER_HOST: "localhost" };
   const server = run([], env);
@@ -264,7 +264,7 @@ test.runIf(isFullSize)("variables of the environment are the twins of flags", as
   expect((await server.ended).code).toBe(0);
 });
 
-test.runIf(isFullSize)("two SIGINTs within a second are one", async () => {
+test.runIf(isFullSize)("two SIGINTs within a second count as one", async () => {
   const server = serve(temporaryFolder());
   await server.url();
   server.kill("SIGINT");
@@ -275,7 +275,7 @@ test.runIf(isFullSize)("two SIGINTs within a second are one", async () => {
 });
 
 test.runIf(isFullSize)(
-  "a second start on the folder fails with a sentence that says who has it",
+  "a second start on the folder fails with a sentence that names the process that holds it",
   async () => {
     const dataDir = temporaryFolder();
     const server = serve(dataDir);
@@ -288,7 +288,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test.runIf(isFullSize)("a folder whose server was killed is free at once", async () => {
+test.runIf(isFullSize)("a folder whose server was killed can be used at once", async () => {
   const dataDir = temporaryFolder();
   const killed = serve(dataDir);
   await killed.url();
@@ -327,7 +327,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "an unknown variable is a warning that names the nearest, and the server starts",
+  "an unknown variable causes a warning with the nearest name, and the server starts",
   async () => {
     const server = serve(temporaryFolder(), { BIGPEER_HOTS: "0.0.0.0" });
     await server.url();
@@ -338,7 +338,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test.runIf(isFullSize)("a port in use is told in a sentence, without a stack", async () => {
+test.runIf(isFullSize)("a port in use is reported in a sentence, without a stack", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   onTestFinished(() => void other.close());
@@ -349,7 +349,7 @@ test.runIf(isFullSize)("a port in use is told in a sentence, without a stack", a
   expect(stderr).toMatch(new RegExp(`^bigpeer: port ${port} of 127.0.0.1 is in use by .*\n$`));
 });
 
-test("a wrong flag or value exits with 2, names it, and tells where to look", async () => {
+test("a wrong flag or value exits with 2, is named, and help is suggested", async () => {
   const flag = await run(["--prot", "1"]).ended;
   expect(flag).toMatchObject({ code: 2, stdout: "" });
   const hint = "bigpeer --help shows all commands and settings";
@@ -369,7 +369,7 @@ test.runIf(isFullSize)("help and version go to standard output", async () => {
 });
 
 test.runIf(isFullSize)(
-  "backup, restore and verify work as commands, beside a running server",
+  "backup, restore and verify work as commands, next to a running server",
   async () => {
     const parent = temporaryFolder();
     const data = join(parent, "data");

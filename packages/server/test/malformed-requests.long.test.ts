@@ -180,7 +180,7 @@ function filesOf(dataDir: string): string[] {
     .sort();
 }
 
-test("[H4] [H6] [H8] [H12] a server answers twenty thousand malformed requests with 4xx, writes nothing and keeps nothing", async () => {
+test("[H4] [H6] [H8] [H12] a server answers 20,000 malformed requests with 4xx, and stores and leaks nothing", async () => {
   const dataDir = join(temporaryFolder(), "data");
   const words = ["--transaction-wait", "0", "--attachment-size-max", String(ATTACHMENT_SIZE_MAX)];
   const served = await serveFolder(script, dataDir, words);

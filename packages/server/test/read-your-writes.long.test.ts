@@ -263,7 +263,7 @@ class Clients {
   }
 }
 
-test("[H10] [H18] ten thousand writes of 64 clients are each seen by every read that has their transaction", async () => {
+test("[H10] [H18] each of ten thousand writes of 64 clients is seen by every read that names its transaction", async () => {
   const served = await serveFolder(script, join(temporaryFolder(), "data"));
   const document = { _id: "known", owner: "nobody" };
   await callOnce(served, "/store/execute", {

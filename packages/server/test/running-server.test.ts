@@ -27,7 +27,7 @@ afterAll(() => script.remove());
 
 const api = await openDataApi();
 
-test("the figures count what was asked, what was refused and what was committed", async () => {
+test("metrics count requests, refusals and commits", async () => {
   await api.upsert("cars", { c1: {} });
   await api.call("count", { collection: "cars", query: "true" });
   await api.call("count", {});
@@ -51,7 +51,7 @@ test("the figures count what was asked, what was refused and what was committed"
   expect(text).not.toContain(api.quickstart.apiKey);
 });
 
-test("the description of the API is found where clients look for it, without a credential", async () => {
+test("the API description is at the usual paths, without a credential", async () => {
   const { url } = api.server;
   const paths = [
     "/openapi.json",
@@ -92,7 +92,7 @@ function supportFile(name: string): string {
   return fileURLToPath(new URL(`./support/${name}`, import.meta.url));
 }
 
-test("with a certificate and its key it serves HTTPS, and SIGHUP makes it take new ones", async () => {
+test("with a certificate and its key it serves HTTPS, and SIGHUP reloads them", async () => {
   const folder = temporaryFolder();
   const certFile = join(folder, "certificate.pem");
   copyFileSync(supportFile("tls-certificate.pem"), certFile);
@@ -116,7 +116,7 @@ test("with a certificate and its key it serves HTTPS, and SIGHUP makes it take n
   expect((await server.ended).code).toBe(0);
 });
 
-test.runIf(isFullSize)("a certificate that is none is told before anything is opened", async () => {
+test.runIf(isFullSize)("an invalid certificate is reported before anything is opened", async () => {
   const folder = temporaryFolder();
   const file = join(folder, "certificate.pem");
   const words = ["--data-dir", join(folder, "data"), "--tls-cert", file, "--tls-key", file];
@@ -128,7 +128,7 @@ test.runIf(isFullSize)("a certificate that is none is told before anything is op
 });
 
 test.runIf(isFullSize)(
-  "[H13] the log has the id of each request when it is asked for, and no credential",
+  "[H13] the log has the id of each request at debug level, and no credential",
   async () => {
     const folder = join(temporaryFolder(), "data");
     const words = ["--data-dir", folder, "--port", "0", "--log-level", "debug"];

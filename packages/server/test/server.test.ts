@@ -23,7 +23,7 @@ function configOf(dataDir: string, change: Partial<Config> = {}): Config {
   return testConfig({ dataDir, ...change });
 }
 
-test("a server that is ready knows its apps, has none of them open, and gives all of it back", async () => {
+test("a ready server knows its apps, has none of them open, and releases everything when it closes", async () => {
   const dataDir = join(temporaryFolder(), "data");
   const host = testHost();
   const server = await startServer(configOf(dataDir), host);
@@ -46,7 +46,7 @@ test("a server that is ready knows its apps, has none of them open, and gives al
   expect(host.lines).toEqual([]);
 });
 
-test("[K73] a folder that others can look into is a warning at the start, with what closes it", async () => {
+test("[K73] a folder that others can access causes a warning at the start, with the command that closes it", async () => {
   const dataDir = temporaryFolder();
   chmodSync(dataDir, 0o750);
   const host = testHost();
@@ -55,7 +55,7 @@ test("[K73] a folder that others can look into is a warning at the start, with w
   expect(host.lines).toEqual([expect.stringContaining(warning)]);
 });
 
-test("a write that was accepted before the closing is durable after it", async () => {
+test("a write that was accepted before the close is durable after it", async () => {
   const dataDir = temporaryFolder();
   const server = await startServer(configOf(dataDir), testHost());
   const written = (await openFirstApp(server)).store.transact((transaction) => {
@@ -69,7 +69,7 @@ test("a write that was accepted before the closing is durable after it", async (
   await again.close();
 });
 
-test("a start that fails gives back what it had taken", async () => {
+test("a start that fails releases what it had taken", async () => {
   const dataDir = temporaryFolder();
   const server = await startServer(configOf(dataDir, { managementPort: 0 }), testHost());
   const port = Number(new URL(server.url).port);
@@ -90,7 +90,7 @@ test("a start that fails gives back what it had taken", async () => {
   expect(existsSync(join(dataDir, "lock"))).toBe(false);
 });
 
-test("an app whose store is broken fails its own callers; the server starts and serves the others", async () => {
+test("an app with a broken store fails its own callers; the server starts and serves the others", async () => {
   const dataDir = temporaryFolder();
   const first = await startServer(configOf(dataDir), testHost());
   const { apiKey, appId } = first.quickstart?.shown ?? { apiKey: "", appId: "" };
@@ -116,7 +116,7 @@ test("an app whose store is broken fails its own callers; the server starts and 
   await server.close();
 });
 
-test("the uses of keys are written when a server closes", async () => {
+test("the last uses of keys are written when a server closes", async () => {
   const dataDir = temporaryFolder();
   const server = await startServer(configOf(dataDir), testHost());
   const { apiKey, appId } = server.quickstart?.shown ?? { apiKey: "", appId: "" };
@@ -149,7 +149,7 @@ test("two servers on a folder and its copy write as different sites", async () =
   await copy.close();
 });
 
-test("a folder of somebody else is left as it was", async () => {
+test("a foreign folder is left unchanged", async () => {
   const dataDir = temporaryFolder();
   mkdirSync(join(dataDir, "photos"));
   writeFileSync(join(dataDir, "thesis.txt"), "");

@@ -68,7 +68,7 @@ function checkTxnIds(snapshot: StoreSnapshot, ledger: Ledger, where: string): vo
   }
 }
 
-test("[K6] [K21] [K24] after SIGKILL under load no acknowledged request is lost, none is half applied, no txnId comes twice", async () => {
+test("[K6] [K21] [K24] after SIGKILL no acknowledged request is lost, none is half applied, no txnId repeats", async () => {
   const root = mkdtempSync(join(tmpdir(), "bigpeer-kill-"));
   const folder = join(root, "store");
   const ledger: Ledger = new Map();
@@ -102,7 +102,7 @@ beforeAll(async () => {
 
 afterAll(() => script.remove());
 
-test("[H10] [H36] [H41] after SIGKILL of the server nothing acknowledged is lost, and what is sent again with its key has its effect once", async () => {
+test("[H10] [H36] [H41] after SIGKILL nothing acknowledged is lost, and a retry with its key takes effect once", async () => {
   const dataDir = join(temporaryFolder(), "data");
   const clients = Array.from({ length: CLIENTS }, (_, i) => new KilledClient(`client-${i}`));
   const first = await serveFolder(script, dataDir);

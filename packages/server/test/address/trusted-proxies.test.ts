@@ -58,7 +58,7 @@ async function guess(url: string, client: string, headers: object = {}): Promise
   return response.status;
 }
 
-test("[H46] clients of a trusted proxy are throttled one by one, whatever they say of themselves", async () => {
+test("[H46] clients of a trusted proxy are throttled separately, whatever headers they send", async () => {
   const { url, log } = await serveSync({ trustedProxies: LOOPBACK });
   const proxy = await proxyTo(url);
   const made = (i: number): object => ({ "x-forwarded-for": `198.51.100.${i}` });
@@ -71,7 +71,7 @@ test("[H46] clients of a trusted proxy are throttled one by one, whatever they s
   expect(new Set(addresses)).toEqual(new Set(["192.0.2.1", "192.0.2.2"]));
 });
 
-test("[H46] without the setting all clients of a proxy are one address", async () => {
+test("[H46] without the setting all clients of a proxy count as one address", async () => {
   const { url } = await serveSync();
   const proxy = await proxyTo(url);
   for (let i = 0; i < 20; i++) expect(await guess(proxy, `192.0.2.${i}`)).toBe(401);

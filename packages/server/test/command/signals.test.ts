@@ -21,7 +21,7 @@ class FakeProcess extends EventEmitter {
   }
 }
 
-test("the first signal asks to stop and does not exit", async () => {
+test("the first signal requests a stop and does not exit", async () => {
   const fake = new FakeProcess();
   const stop = fake.wait();
   fake.send("SIGTERM", 0);

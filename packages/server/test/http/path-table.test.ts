@@ -30,7 +30,7 @@ test.each([
   expect(find(given)).toEqual({ path, isExact: true, parameters });
 });
 
-test("parameters are decoded part by part: a slash that was encoded separates nothing", () => {
+test("parameters are decoded part by part: an encoded slash does not separate parts", () => {
   expect(find("/shelf/a%2Fbook%2Fb/book/%C3%A4%25")).toEqual({
     path: "/shelf/{shelf}/book/{book}",
     isExact: true,
@@ -45,7 +45,7 @@ test.each([
   ["/files/upload/more", "/files/upload"],
   ["/shelf/a/book/b/", "/shelf/{shelf}/book/{book}"],
   ["/shelf//book", "/shelf/{shelf}/book"],
-])("%s names nothing, and lies under %s", (given, path) => {
+])("%s is not a path of the table, and is under %s", (given, path) => {
   expect(find(given)).toEqual({ path, isExact: false, parameters: {} });
 });
 

@@ -14,7 +14,7 @@ function answersIn(text: string): number {
   return text.split("HTTP/1.1 200").length - 1;
 }
 
-test("[H51] of pipelined requests one is taken at a time, whatever came with it", async () => {
+test("[H51] pipelined requests are handled one at a time, however many arrive together", async () => {
   let taken = 0;
   const server = await listen(() => {
     taken++;
@@ -31,7 +31,7 @@ test("[H51] of pipelined requests one is taken at a time, whatever came with it"
   expect(server.requestCount).toBe(2);
 });
 
-test("[H51] all of them are answered, each when the one before was, in their order", async () => {
+test("[H51] all of them are answered in order, each after the previous one", async () => {
   const seen: string[] = [];
   let underWay = 0;
   let underWayMax = 0;
@@ -65,7 +65,7 @@ test("[H51] all of them are answered, each when the one before was, in their ord
   expect(server.requestCount).toBe(0);
 });
 
-test("[H51] a long answer is sent whole while requests behind it wait", async () => {
+test("[H51] a long answer is sent completely while later requests wait", async () => {
   const size = sized(2_000_000, 20_000_000);
   const server = await listenWith(async () => {
     const open = (): Readable =>
@@ -83,7 +83,7 @@ test("[H51] a long answer is sent whole while requests behind it wait", async ()
   await vi.waitFor(() => expect(received().length).toBeGreaterThan(3 * size), 10_000);
 });
 
-test("[H51] no listeners are left behind by requests that were held", async () => {
+test("[H51] held requests leave no listeners behind", async () => {
   const server = await listen(async () => 200);
   const warnings: Error[] = [];
   const note = (warning: Error): void => void warnings.push(warning);
@@ -99,7 +99,7 @@ test("[H51] no listeners are left behind by requests that were held", async () =
 });
 
 test.runIf(isFullSize)(
-  "[H51] what is held is bounded: a client that sends more is cut",
+  "[H51] held requests are bounded: a client that sends more is disconnected",
   async () => {
     const met: string[] = [];
     const server = await listen(() => new Promise<number>(() => {}), {
@@ -118,7 +118,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("[H52] requests that come when there is no time wait, and are answered in later passes", async () => {
+test("[H52] requests that arrive when there is no time wait, and are answered in later passes", async () => {
   const server = await listen(readAll, { intake: new Intake(0) });
   const connections = await Promise.all(Array.from({ length: 30 }, () => connectTo(server)));
   for (const { socket } of connections) socket.write(`${HEAD}Content-Length: 3\r\n\r\nabc`);
@@ -127,7 +127,7 @@ test("[H52] requests that come when there is no time wait, and are answered in l
   });
 });
 
-test("[H52] one whose client leaves while it waits is not begun", async () => {
+test("[H52] a request whose client disconnects while it waits is not started", async () => {
   let taken = 0;
   const late: (() => boolean)[] = [];
   const intake = {
@@ -145,7 +145,7 @@ test("[H52] one whose client leaves while it waits is not begun", async () => {
   expect(taken).toBe(0);
 });
 
-test("[H51] a client that goes on sending, faster than it is answered, is cut", async () => {
+test("[H51] a client that keeps sending faster than it is answered is disconnected", async () => {
   const met: string[] = [];
   const server = await listen(async () => 200, { onRefused: (bound) => void met.push(bound) });
   const { socket } = await connectTo(server);
@@ -159,7 +159,7 @@ test("[H51] a client that goes on sending, faster than it is answered, is cut", 
   await vi.waitFor(() => expect(socket.closed).toBe(true));
 });
 
-test("[H51] a connection with requests that are held is cut when the server has closed for long enough", async () => {
+test("[H51] a connection with held requests is cut when the server has been closing for long enough", async () => {
   const server = await listen(() => new Promise<number>(() => {}));
   const { socket } = await connectTo(server);
   socket.write(GET.repeat(3));

@@ -10,7 +10,7 @@ function statusOf(code: ErrorCode): number | undefined {
   return refusalOf(new PeerError(code, "a sentence"))?.status;
 }
 
-test("[H8] what is wrong with a statement or a body is 400", () => {
+test("[H8] an invalid statement or body is 400", () => {
   const others: readonly ErrorCode[] = ["query.timeout", "query.busy"];
   for (const code of ERROR_CODES.filter((one) => one.startsWith("query."))) {
     if (!others.includes(code)) expect(statusOf(code), code).toBe(400);
@@ -20,7 +20,7 @@ test("[H8] what is wrong with a statement or a body is 400", () => {
   }
 });
 
-test("[H8] what takes too long is 408", () => {
+test("[H8] a request that takes too long is 408", () => {
   expect(statusOf("query.timeout")).toBe(408);
   expect(statusOf("store.snapshot_expired")).toBe(408);
 });
@@ -31,14 +31,14 @@ test.each([
   ["store.closed", "1", "the server is closing (store.closed)"],
   ["store.full", "30", "the server has no room left on its disk (store.full)"],
   ["clock.ahead", "60", "a sentence (clock.ahead)"],
-] as const)("[H8] %s is 503 and says when to try again: in %s s", (code, seconds, message) => {
+] as const)("[H8] %s is 503 with the time to retry: in %s s", (code, seconds, message) => {
   const refusal = refusalOf(new PeerError(code, "a sentence"));
   expect(refusal?.status).toBe(503);
   expect(refusal?.headers).toEqual({ "retry-after": seconds });
   expect(refusal?.message).toBe(message);
 });
 
-test("[H13] a full disk is told without the file that had no room", () => {
+test("[H13] a full disk is reported without the name of the file", () => {
   const refusal = refusalOf(new PeerError("store.full", "expected room at /srv/data/data.mdb"));
   expect(refusal?.message).toBe("the server has no room left on its disk (store.full)");
 });
@@ -53,23 +53,23 @@ test.each([
 });
 
 test.each(["store.write_failed", "store.corrupt", "config.invalid"] as const)(
-  "%s is not for the caller",
+  "%s is not shown to the caller",
   (code) => {
     expect(refusalOf(new PeerError(code, "a sentence"))).toBeUndefined();
   },
 );
 
-test("an error of another class is not for the caller", () => {
+test("an error of another class is not shown to the caller", () => {
   expect(refusalOf(new TypeError("x is not a function"))).toBeUndefined();
   expect(refusalOf("text")).toBeUndefined();
 });
 
-test("a refusal stays as it is", () => {
+test("a refusal is passed on unchanged", () => {
   const refusal = new Refusal(405, "a sentence");
   expect(refusalOf(refusal)).toBe(refusal);
 });
 
-test("[H8] a fault in a statement is told with line, column, the text there, and what was expected", () => {
+test("[H8] an error in a statement has line, column, the text there, and what was expected", () => {
   const place = { line: 2, column: 8, near: "FRMO cars" };
   const syntax = new PeerError("query.syntax", "expected FROM, found FRMO", {
     place,

@@ -37,7 +37,7 @@ test.each([
   "application/jsonp",
   "application/json; charset=latin1",
   "json",
-])("[H4] the content type %j is 415, and the answer says which are read", (type) => {
+])("[H4] the content type %j is 415 with the supported ones", (type) => {
   const message = `expected the content type application/json (in UTF-8) or application/cbor, found ${type || "none"}`;
   expect(() => decode(type, "{}")).toThrow(expect.objectContaining({ status: 415, message }));
 });
@@ -57,14 +57,14 @@ test("[H4] a compressed body is 415", () => {
   expect(decoderOf({ ...headers, "content-encoding": "identity" })).toBeTypeOf("function");
 });
 
-test("[H11] integers of 64 bits are read exactly", () => {
+test("[H11] 64-bit integers are read exactly", () => {
   expect(decode("application/json", "[9223372036854775807, -9223372036854775808]")).toEqual([
     9223372036854775807n,
     -9223372036854775808n,
   ]);
 });
 
-test("[H6] text that is not JSON is told with line and column", () => {
+test("[H6] text that is not JSON is refused with line and column", () => {
   expect(() => decode("application/json", '{\n "a": }')).toThrow(
     'expected a value, found "}" at line 2, column 7',
   );

@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { nextRequestId } from "../../src/http/request-id.ts";
 
-test("each id is a UUID of its own, over several draws", () => {
+test("each id is a unique UUID, over several draws of random bytes", () => {
   const ids = Array.from({ length: 10_000 }, nextRequestId);
   expect(new Set(ids).size).toBe(ids.length);
   const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -80,7 +80,7 @@ const OPEN: Endpoint = {
   answer: (_, { parameters, query }) => createAnswer(200, { ...parameters, query }),
 };
 
-test("an endpoint with a parameter in its path is told what stands there, decoded, and the query as it was sent", async () => {
+test("an endpoint gets the decoded path parameter, and the query as it was sent", async () => {
   expect(await ask("POST", "/api/v4/open/a%20b%2Fc?x=%201", OPEN)).toMatchObject({
     status: 200,
     body: { part: "a b/c", query: "x=%201" },
@@ -97,7 +97,7 @@ test("an endpoint with a parameter in its path is told what stands there, decode
   });
 });
 
-test("a target that was asked before means the same, whatever was asked in between", async () => {
+test("a repeated target has the same meaning, whatever was requested in between", async () => {
   const router = new Router({ endpoints: [PLAIN], dataEndpoints: [ECHO, OPEN], log: () => {} });
   const reported = async (target: string): Promise<unknown> => {
     const { status, content } = await router.answer(handMadeRequest({ target }));
@@ -123,7 +123,7 @@ test("a target that was asked before means the same, whatever was asked in betwe
   }
 });
 
-test("a failure is told in the form of its endpoint, or of the router where there is none, with its refusal", async () => {
+test("a failure has the format of its endpoint, or of the router if there is none, with its refusal", async () => {
   const failureBody = (message: string, { status }: Refusal) => ({ status, reported: message });
   const endpoints = [{ ...PLAIN, failureBody }];
   const router = new Router({ endpoints, dataEndpoints: [], failureBody, log: () => {} });
@@ -139,7 +139,7 @@ test("a failure is told in the form of its endpoint, or of the router where ther
   });
 });
 
-test("an answer says which endpoint gave it, also when it is a refusal", async () => {
+test("an answer names its endpoint, also when it is a refusal", async () => {
   const router = new Router({ endpoints: [PLAIN], dataEndpoints: [ECHO], log: () => {} });
   const endpointOf = async (method: string, target: string): Promise<Endpoint | undefined> =>
     (await router.answer(handMadeRequest({ method, target }))).endpoint;
@@ -169,25 +169,25 @@ test.each([
   ["/api/v4/store/echoes", "/api/v4/store/echo"],
   ["/app/api/v5/stroe/echo", "/app/api/v5/store/echo"],
   ["/plian", "/plain"],
-])("[H12] %s is 404 and names the path that was probably meant", async (target, meant) => {
+])("[H12] %s is 404 with a suggested path", async (target, meant) => {
   const message = `there is nothing at ${target}; did you mean ${meant}?`;
   expect(await ask("POST", target)).toMatchObject({ status: 404, body: { message } });
 });
 
-test("[H12] a slash at the end is 404 in the form of its endpoint, with the path without it", async () => {
+test("[H12] a trailing slash is 404 in the format of its endpoint, with the path without it", async () => {
   const wrong = "there is nothing at /api/v4/store/echo/; did you mean /api/v4/store/echo?";
   expect(await ask("POST", "/api/v4/store/echo/")).toMatchObject({ status: 404, body: { wrong } });
 });
 
 test.each(["/api/v5/store/echo/more", "/app/api/v4/store/echo/x/y"])(
-  "[H12] %s is 404 in the form of the endpoint that it lies under",
+  "[H12] %s is 404 in the format of the endpoint above it",
   async (target) => {
     const wrong = `there is nothing at ${target}`;
     expect(await ask("POST", target)).toMatchObject({ status: 404, body: { wrong } });
   },
 );
 
-test("[H12] a method that is not served is 405 in the form of the endpoint, with those that are", async () => {
+test("[H12] an unsupported method is 405 in the format of the endpoint, with the supported ones", async () => {
   expect(await ask("GET", "/api/v4/store/echo")).toMatchObject({
     status: 405,
     headers: { allow: "POST" },
@@ -200,12 +200,12 @@ test("[H12] a method that is not served is 405 in the form of the endpoint, with
   });
 });
 
-test("a long path is repeated only in part", async () => {
+test("a long path is quoted only in part", async () => {
   const { body } = await ask("POST", `/${"x".repeat(10_000)}`);
   expect(JSON.stringify(body).length).toBeLessThan(300);
 });
 
-test("a refusal becomes its status and headers, and is not worth a line in the log", async () => {
+test("a refusal becomes its status and headers, and is not logged", async () => {
   const refusal = new Refusal(418, "no coffee here", { "x-pot": "tea" });
   expect(await ask("POST", "/api/v4/store/echo", failing(refusal))).toEqual({
     status: 418,
@@ -224,7 +224,7 @@ test.each([
   new PeerError("store.write_failed", "expected to write /srv/secret/data.mdb"),
   "not even an error",
 ])(
-  "[H13] an unexpected error is 500 without what it says, which is in the log: %s",
+  "[H13] an unexpected error is 500 without its message, which is in the log: %s",
   async (error) => {
     const reported = await ask("POST", "/api/v4/store/echo", failing(error));
     expect(reported).toMatchObject({
@@ -240,7 +240,7 @@ test.each([
   },
 );
 
-test("[H13] damaged data is 500 with its code, and the log has what is damaged", async () => {
+test("[H13] damaged data is 500 with its code, and the log says what is damaged", async () => {
   const cause = new Error("expected the record that was written, at d:01");
   const error = new PeerError("store.corrupt", "failed to read a stored record", { cause });
   const reported = await ask("POST", "/api/v4/store/echo", failing(error));
@@ -255,7 +255,7 @@ test("[H13] damaged data is 500 with its code, and the log has what is damaged",
   expect(reported.lines).toEqual([expect.stringContaining("written, at d:01")]);
 });
 
-test("[H13] an answer that cannot be written as text is an unexpected error", async () => {
+test("[H13] an answer that cannot be serialized is an unexpected error", async () => {
   const circle: { [key: string]: never } = {};
   Object.assign(circle, { circle });
   const endpoint: Endpoint = { ...ECHO, answer: () => createAnswer(200, circle) };
@@ -263,7 +263,7 @@ test("[H13] an answer that cannot be written as text is an unexpected error", as
   expect({ status, count: lines.length }).toEqual({ status: 500, count: 1 });
 });
 
-test("[H13] a failure that cannot be written as text is an unexpected error in its place", async () => {
+test("[H13] a failure that cannot be serialized is replaced by an unexpected error", async () => {
   const circle: { [key: string]: never } = {};
   Object.assign(circle, { circle });
   const endpoint: Endpoint = {
@@ -294,7 +294,7 @@ test("answers and refusals are CBOR for a client that prefers it, unless the end
   );
 });
 
-test("an answer beyond the bound is 400, in the form of the endpoint", async () => {
+test("an answer beyond the size limit is 400, in the format of the endpoint", async () => {
   const text = "x".repeat(ANSWER_SIZE_MAX);
   const endpoint: Endpoint = { ...ECHO, answer: () => createAnswer(200, { text }) };
   expect(await ask("POST", "/api/v4/store/echo", endpoint)).toMatchObject({
@@ -307,7 +307,7 @@ test("an answer beyond the bound is 400, in the form of the endpoint", async () 
 
 const PREFLIGHT = { origin: "http://localhost:5173", "access-control-request-method": "POST" };
 
-test("a preflight is answered before the endpoint is asked, on paths that there are", async () => {
+test("a preflight is answered before the endpoint is called, on existing paths", async () => {
   const cors = new Cors("loopback");
   const endpoint = failing(new Error("asked"));
   const router = new Router({ endpoints: [], dataEndpoints: [endpoint], cors, log: () => {} });
@@ -324,7 +324,7 @@ test("a preflight is answered before the endpoint is asked, on paths that there 
   expect(await send(target, { origin })).toEqual({ status: 405, origin, allow: "POST" });
 });
 
-test("without CORS answers have nothing of it", async () => {
+test("without CORS answers have no CORS headers", async () => {
   const router = new Router({ endpoints: [PLAIN], dataEndpoints: [], log: () => {} });
   const request = handMadeRequest({ method: "OPTIONS", target: "/plain", headers: PREFLIGHT });
   expect((await router.answer(request)).headers).toEqual({});

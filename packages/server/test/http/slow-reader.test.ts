@@ -8,7 +8,7 @@ import { limitSlowReader, SEND_LOOK_MS } from "../../src/http/slow-reader.ts";
 import { SEND_RATE_MIN } from "../../src/limits/limits.ts";
 import { MinimumRate } from "../../src/limits/minimum-rate.ts";
 
-test("[H47] the rate is kept when enough passes in each window, however it is spread", () => {
+test("[H47] the minimum rate holds if enough bytes pass in each window, however they are spread", () => {
   const rate = new MinimumRate({ windowMs: 100, bytes: 1_000 });
   expect([rate.note(99, 0), rate.note(1, 1_000)]).toEqual([true, true]);
   // Time in which nobody was waited for does not count.
@@ -40,7 +40,7 @@ async function respond(): Promise<{ response: ServerResponse; cuts: number[]; re
   return { response: await responding, cuts, read: () => void client.resume() };
 }
 
-test("[H47] a client that takes next to nothing of a long answer is cut", async () => {
+test("[H47] a client that reads hardly anything of a long answer is disconnected", async () => {
   const { response, cuts } = await respond();
   await vi.waitFor(() => expect(response.socket?.writableLength).toBeGreaterThan(0));
   vi.advanceTimersByTime(SEND_RATE_MIN.windowMs + SEND_LOOK_MS);
@@ -48,7 +48,7 @@ test("[H47] a client that takes next to nothing of a long answer is cut", async 
   expect([response.destroyed, cuts.length > 0]).toEqual([true, true]);
 });
 
-test("[H47] one that takes it is not", async () => {
+test("[H47] a client that reads it is not", async () => {
   const { response, cuts, read } = await respond();
   read();
   await vi.waitFor(() => expect(response.writableFinished).toBe(true));

@@ -47,7 +47,7 @@ function ask(url: string): Promise<Reply> {
   });
 }
 
-test("with a certificate the server speaks HTTPS, and requests know that they are encrypted", async () => {
+test("with a certificate the server speaks HTTPS, and requests are marked as encrypted", async () => {
   let isEncrypted = false;
   const { url } = await listen(
     async (request) => {
@@ -70,7 +70,7 @@ test("versions of TLS before 1.2 are refused", async () => {
   await expect(once(socket, "secureConnect")).rejects.toThrow(/alert/);
 });
 
-test("what is not TLS ends its own connection only", async () => {
+test("bytes that are not TLS end their own connection only", async () => {
   const server = await listen(readAll, { tls: copyFiles() });
   const { socket, received } = await connectTo(server);
   const ended = once(socket, "close");
@@ -80,7 +80,7 @@ test("what is not TLS ends its own connection only", async () => {
   expect(await ask(server.url)).toEqual({ status: 200, serial: "01" });
 });
 
-test("new files are used from the next connection on", async () => {
+test("new certificate files are used from the next connection on", async () => {
   const lines: string[] = [];
   const tls = copyFiles();
   const server = await listen(readAll, { tls, log: (_, message) => void lines.push(message) });
@@ -91,7 +91,7 @@ test("new files are used from the next connection on", async () => {
   expect(lines).toEqual(["the certificate and key of HTTPS were read again"]);
 });
 
-test("bad new files are told in the log, and those before stay in use", async () => {
+test("invalid new files are logged, and the previous ones stay in use", async () => {
   const lines: string[] = [];
   const tls = copyFiles();
   const log = (level: string, message: string): void => void lines.push(`${level} ${message}`);
@@ -105,14 +105,14 @@ test("bad new files are told in the log, and those before stay in use", async ()
   );
 });
 
-test("without HTTPS there is nothing to read again", async () => {
+test("without HTTPS there is nothing to reload", async () => {
   const lines: string[] = [];
   const server = await listen(readAll, { log: (_, message) => void lines.push(message) });
   server.reloadTls();
   expect(lines).toEqual([]);
 });
 
-test("closing does not wait for connections without a request, encrypted or not yet", async () => {
+test("closing does not wait for connections without a request, before or after the TLS handshake", async () => {
   const server = await listen(refuseAll, { tls: copyFiles() });
   const port = Number(new URL(server.url).port);
   const silent = await connectTo(server);
@@ -124,7 +124,7 @@ test("closing does not wait for connections without a request, encrypted or not 
   expect(await Promise.all(ended)).toHaveLength(2);
 });
 
-test("[H14] closing lets a request over HTTPS finish that has begun", async () => {
+test("[H14] closing lets a request under way over HTTPS finish", async () => {
   let hasBegun = false;
   const server = await listen(
     async (request) => {
@@ -149,7 +149,7 @@ test("[H14] closing lets a request over HTTPS finish that has begun", async () =
   await vi.waitFor(() => expect(received).toMatch(/^HTTP\/1.1 200 [^]*connection: close/i));
 });
 
-test("files that cannot be read are named, with what was expected in them", async () => {
+test("files that cannot be read are named, with the expected content", async () => {
   const { certFile, keyFile } = copyFiles();
   const expectRefused = (files: TlsFiles, message: string): void =>
     expect(() => readTls(files)).toThrow(

@@ -42,7 +42,7 @@ const objects: fc.Arbitrary<Value> = fc
     return object;
   });
 
-test("the bytes are those of the whole, in JSON with a line end, in one slice or in many", async () => {
+test("the bytes are the same in one slice or in many, in JSON with a line end", async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(objects, elements), fc.boolean(), async (value, isSliced) => {
       const bounds = { sizeMax: 1e9, share: new LoopShare(isSliced ? 0 : 1e9) };
@@ -55,7 +55,7 @@ test("the bytes are those of the whole, in JSON with a line end, in one slice or
   );
 });
 
-test("the bytes are the same where elements have long lists themselves", async () => {
+test("the bytes are the same if elements contain long lists", async () => {
   const lists = fc.array(fc.oneof(objects, elements), { maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(lists, fc.boolean(), async (result, isSliced) => {
@@ -71,7 +71,7 @@ test("the bytes are the same where elements have long lists themselves", async (
 });
 
 test.each(["json", "cbor"] as const)(
-  "one element of megabytes in %s is written in pieces when its list is named, and only then",
+  "one element of megabytes in %s is written in pieces if its list is named, and only then",
   async (form) => {
     const items = Array.from({ length: 40_000 }, (_, i) => ({ i, text: "x".repeat(60) }));
     const value = { result: [{ items }] };
@@ -92,7 +92,7 @@ test.each(["json", "cbor"] as const)(
   },
 );
 
-test("elements of any size come out whole: pieces adapt to them", async () => {
+test("elements of any size are written completely: pieces adapt to them", async () => {
   const texts = Array.from({ length: 3000 }, (_, i) => "x".repeat((i * 37) % 5000));
   const value = { texts, after: 1 };
   for (const form of ["json", "cbor"] as const) {
@@ -102,7 +102,7 @@ test("elements of any size come out whole: pieces adapt to them", async () => {
   }
 });
 
-test.each(["json", "cbor"] as const)("a short answer in %s is there at once", (form) => {
+test.each(["json", "cbor"] as const)("a short answer in %s is written synchronously", (form) => {
   expect(writeValue({ documents: [{ id: 1 }] }, form)).not.toBeInstanceOf(Promise);
   const items = Array.from({ length: 1000 }, (_, i) => i);
   expect(writeValue({ items }, form, { sizeMax: 1e6, share: new LoopShare(1e9) })).toBeInstanceOf(
@@ -111,7 +111,7 @@ test.each(["json", "cbor"] as const)("a short answer in %s is there at once", (f
 });
 
 test.each(["json", "cbor"] as const)(
-  "a long answer in %s lets others have their turn",
+  "a long answer in %s lets other requests run",
   async (form) => {
     const items = Array.from({ length: 100_000 }, (_, i) => ({ i, text: "some text" }));
     let turns = 0;
@@ -128,7 +128,7 @@ test.each(["json", "cbor"] as const)(
 );
 
 test.each(["json", "cbor"] as const)(
-  "of many answers in %s that are long, one is written in a pass of the event loop",
+  "of many long answers in %s, one is written in each pass of the event loop",
   async (form) => {
     const share = new LoopShare(0);
     let pass = 0;
@@ -168,7 +168,7 @@ const TOO_LARGE = {
 };
 
 test.each(["json", "cbor"] as const)(
-  "an answer in %s beyond the bound is refused",
+  "an answer in %s beyond the size limit is refused",
   async (form) => {
     const bounds = { sizeMax: 1000, share: new LoopShare(0) };
     const text = "x".repeat(1000);
@@ -180,7 +180,7 @@ test.each(["json", "cbor"] as const)(
 );
 
 test.each(["json", "cbor"] as const)(
-  "few large elements in %s are refused with the one that passes the bound, the rest is not looked at",
+  "few large elements in %s are refused at the first that exceeds the limit, and the rest is not read",
   (form) => {
     const untouched = Object.defineProperty({}, "a", {
       enumerable: true,
@@ -195,14 +195,14 @@ test.each(["json", "cbor"] as const)(
   },
 );
 
-test("an answer of exactly the bound is not", async () => {
+test("an answer of exactly the limit is not refused", async () => {
   const items = Array.from({ length: 2000 }, () => "four");
   const size = stringifyJson({ items }).length + 1;
   const bounds = { sizeMax: size, share: new LoopShare(0) };
   expect(await writeValue({ items }, "json", bounds)).toHaveLength(size);
 });
 
-test("nothing is written behind the piece that passes the bound", () => {
+test("nothing is written after the piece that exceeds the limit", () => {
   let written = 0;
   const item = {
     get text(): string {

@@ -24,7 +24,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("[H52] payers take turns, however many connections each of them has", async () => {
+test("[H52] payers alternate, however many connections each of them has", async () => {
   const intake = slowIntake();
   const reads: string[] = [];
   for (let i = 0; i < 100; i++) intake.wait(reader("many", true, reads));
@@ -33,7 +33,7 @@ test("[H52] payers take turns, however many connections each of them has", async
   expect(reads.slice(0, 6)).toEqual(["many", "few", "many", "few", "many", "few"]);
 });
 
-test("[H52] credentials and addresses without one have every other turn", async () => {
+test("[H52] credentials and addresses without one alternate", async () => {
   const intake = slowIntake();
   const reads: string[] = [];
   for (let i = 0; i < 50; i++) intake.wait(reader(`address ${i}`, false, reads));
@@ -42,7 +42,7 @@ test("[H52] credentials and addresses without one have every other turn", async 
   expect(reads.slice(0, 6).filter((payer) => payer.startsWith("key"))).toHaveLength(3);
 });
 
-test("nothing is read at once while something waits", async () => {
+test("nothing is read at once while another reader waits", async () => {
   const intake = new Intake(1_000);
   const reads: string[] = [];
   expect(intake.isOpen()).toBe(true);
@@ -52,7 +52,7 @@ test("nothing is read at once while something waits", async () => {
   expect(intake.isOpen()).toBe(true);
 });
 
-test("what a few reads have begun goes on before the next are read", async () => {
+test("work that a few reads started continues before the next reads", async () => {
   const intake = new Intake(1_000);
   let begun = 0;
   let done = 0;
@@ -68,7 +68,7 @@ test("what a few reads have begun goes on before the next are read", async () =>
   expect(underWayMax).toBeLessThanOrEqual(8);
 });
 
-test("[H52] calls that wait for the same go on in many passes", async () => {
+test("[H52] calls that wait for the same condition continue over many passes", async () => {
   const intake = slowIntake();
   let passes = 0;
   const count = (): void => {

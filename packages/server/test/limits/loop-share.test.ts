@@ -8,7 +8,7 @@ import { LoopShare } from "../../src/limits/loop-share.ts";
 
 const LONG_MS = 1e9;
 
-test("all who begin in a pass have one slice together, and the next one has another", async () => {
+test("all callers that begin in one pass share a slice, and the next pass has another", async () => {
   const share = new LoopShare(LONG_MS);
   const first = share.begin();
   expect([share.begin(), share.hasTime()]).toEqual([first, true]);
@@ -16,7 +16,7 @@ test("all who begin in a pass have one slice together, and the next one has anot
   expect(share.begin()).toBeGreaterThan(first);
 });
 
-test("those who wait have a slice each, one in a pass, in their order", async () => {
+test("waiting callers have a slice each, one in a pass, in order", async () => {
   const share = new LoopShare(LONG_MS);
   const seen: (readonly [who: number, pass: number])[] = [];
   let pass = 0;
@@ -33,7 +33,7 @@ test("those who wait have a slice each, one in a pass, in their order", async ()
   expect(new Set(seen.map(([, at]) => at)).size).toBe(15);
 });
 
-test("who comes while others wait has what is left of their slice, and his grace", async () => {
+test("a caller that arrives while others wait has the rest of their slice, and its grace", async () => {
   const share = new LoopShare(0);
   const working = (async (): Promise<void> => {
     for (let i = 0; i < 10; i++) await share.turn();
@@ -47,7 +47,7 @@ test("who comes while others wait has what is left of their slice, and his grace
   expect(long.begin(LONG_MS)).toBeGreaterThanOrEqual(Math.max(end, nowMs + LONG_MS));
 });
 
-test("work that is to be done at once is called in a later pass", async () => {
+test("immediate work is called in a later pass", async () => {
   const share = new LoopShare(LONG_MS);
   const called: string[] = [];
   share.wait(() => void called.push("a"));

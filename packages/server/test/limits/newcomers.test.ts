@@ -22,7 +22,7 @@ function newcomers(silentMsMax?: number) {
   return { made, cut, refused, clock, come };
 }
 
-test("[H45] an address has a bounded number, and others are not kept out by it", () => {
+test("[H45] connections of an address are limited, and other addresses are not affected", () => {
   const { made, come, cut, refused } = newcomers(1_000);
   expect(["a", "b", "c", "d"].map((key) => come(key, "192.0.2.1"))).toEqual([
     true,
@@ -36,7 +36,7 @@ test("[H45] an address has a bounded number, and others are not kept out by it",
   expect(come("f", "192.0.2.1")).toBe(true);
 });
 
-test("[H45] beyond it one that was silent for too long gives way, unless its credential is checked", () => {
+test("[H45] beyond the limit the longest silent one is ended, unless its credential is being checked", () => {
   const { made, come, cut, clock } = newcomers(1_000);
   for (const key of ["a", "b", "c"]) come(key, "192.0.2.1");
   made.hold("a", true);
@@ -50,14 +50,14 @@ test("[H45] beyond it one that was silent for too long gives way, unless its cre
   expect(cut).toEqual(["b", "a"]);
 });
 
-test("[H45] without a time for silence nobody of a full address gives way", () => {
+test("[H45] without a silence limit no connection of a full address is ended", () => {
   const { come, cut, clock } = newcomers();
   for (const key of ["a", "b", "c"]) come(key, "192.0.2.1");
   clock.now = 1e9;
   expect([come("d", "192.0.2.1"), cut]).toEqual([false, []]);
 });
 
-test("[H45] when there are too many of all, the first gives way; with none that can, the new one is refused", () => {
+test("[H45] when there are too many in all, the first is ended; if none can be, the new one is refused", () => {
   const { made, come, cut } = newcomers(1_000);
   for (const [i, key] of ["a", "b", "c", "d", "e"].entries()) come(key, `192.0.2.${i}`);
   expect([come("f", "192.0.2.9"), cut, made.count]).toEqual([true, ["a"], 5]);
@@ -65,7 +65,7 @@ test("[H45] when there are too many of all, the first gives way; with none that 
   expect([come("g", "192.0.2.8"), cut]).toEqual([false, ["a"]]);
 });
 
-test("[H45] one /64 of IPv6 counts as one address, and IPv4 is the same behind a listener of IPv6", () => {
+test("[H45] one IPv6 /64 counts as one address, and IPv4 is the same on an IPv6 listener", () => {
   const { come } = newcomers();
   const addresses = ["2001:db8::1", "2001:db8:0:0:1::2", "2001:db8::ffff:3", "2001:db8::4"];
   expect(addresses.map((address) => come(address, address))).toEqual([true, true, true, false]);

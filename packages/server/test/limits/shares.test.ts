@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { Shares } from "../../src/limits/shares.ts";
 
-test("[H45] one owner has a part of all, and others find the rest", () => {
+test("[H45] one owner has a part of all, and others get the rest", () => {
   const shares = new Shares({ max: 10, perOwnerMax: 6 });
   expect([shares.take("a", 6), shares.take("a"), shares.hasLeft("a")]).toEqual([
     true,
@@ -16,7 +16,7 @@ test("[H45] one owner has a part of all, and others find the rest", () => {
   expect([shares.take("c", 6), shares.takenBy("a"), shares.takenBy("c")]).toEqual([true, 0, 6]);
 });
 
-test("a room of an owner is a part of the shares", () => {
+test("the budget of an owner is a part of the shares", () => {
   const shares = new Shares({ max: 10, perOwnerMax: 6 });
   const room = shares.roomOf("a");
   expect([room.take(6), room.take(1), shares.takenBy("a")]).toEqual([true, false, 6]);

@@ -60,7 +60,7 @@ async function openContents(...links: SpokenLink[]) {
   return { contents, kept, source, clock, stored, store, refer };
 }
 
-test("[M36] links are asked one after the other until one has it, those that pull nothing never", async () => {
+test("[M36] links are asked one after the other until one has the content, those that pull nothing never", async () => {
   const [none, has, idle, last] = Array.from({ length: 4 }, () => new SpokenLink());
   if (!none || !has || !idle || !last) throw new Error("expected four links");
   idle.isPulling = false;
@@ -78,7 +78,7 @@ test("[M36] links are asked one after the other until one has it, those that pul
   expect([none.asked, last.asked]).toEqual([["a"], ["b"]]);
 });
 
-test("[M36] it is missing when all say so, and a matter of later when one is away, ends, or is slow", async () => {
+test("[M36] content is missing if all links say so, and retried later if one is away, ends, or is slow", async () => {
   const link = new SpokenLink();
   const { contents, source } = await openContents(link);
   expect(await contents.find("a")).toBe("missing");
@@ -93,7 +93,7 @@ test("[M36] it is missing when all say so, and a matter of later when one is awa
   expect(await contents.find("b", 1)).toBe("later");
 });
 
-test("[M36] only so many searches are waited for", async () => {
+test("[M36] the number of searches that callers wait for is limited", async () => {
   const link = new SpokenLink();
   const { contents } = await openContents(link);
   let finish: (outcome: FetchOutcome) => void = () => {};
@@ -108,7 +108,7 @@ test("[M36] only so many searches are waited for", async () => {
   expect(await contents.find("one more")).toBe("missing");
 });
 
-test("[S89] on behalf of a link others are asked, not that one, nor again for a while, nor while it is looked for", async () => {
+test("[S89] on behalf of a link the other links are asked, at most once for a while and once at a time", async () => {
   const [asking, other] = [new SpokenLink(), new SpokenLink()];
   const { contents, clock } = await openContents(asking, other);
   await contents.relay("a", asking);
@@ -127,7 +127,7 @@ test("[S89] on behalf of a link others are asked, not that one, nor again for a 
   expect([asking.asked, other.asked]).toEqual([["c"], ["a", "a", "c"]]);
 });
 
-test("[M36] all that is missing is counted and told to eager links, again and again", async () => {
+test("[M36] all missing contents are counted and passed to eager links, repeatedly", async () => {
   const [eager, lazy] = [new SpokenLink(), new SpokenLink()];
   const { contents, clock, store, refer } = await openContents(eager, lazy);
   await refer(0, 1_500);
@@ -155,13 +155,13 @@ test("[M36] all that is missing is counted and told to eager links, again and ag
   expect(await contents.count()).toBe(1_500);
 });
 
-test("[M36] an app that is closed has nothing to count", async () => {
+test("[M36] a closed app has nothing to count", async () => {
   const { contents, stored } = await openContents(new SpokenLink());
   await stored.close();
   expect(await contents.count()).toBeUndefined();
 });
 
-test("[M36] while nothing of what is missing comes, it is looked for less and less often", async () => {
+test("[M36] while no missing content arrives, the search becomes less and less frequent", async () => {
   const eager = new SpokenLink();
   eager.isEager = true;
   const { contents, clock, refer } = await openContents(eager);

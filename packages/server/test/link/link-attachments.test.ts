@@ -154,7 +154,7 @@ async function waiting(): Promise<LinkedServer> {
   return south;
 }
 
-test("[M36] eager contents come soon after their documents, also those of before, and stay while they are referred to", async () => {
+test("[M36] eager contents arrive soon after their documents, also earlier ones, and stay while referenced", async () => {
   const [north, south] = await linkTwo();
   const large = randomBytes(700_000);
   const ids = [await put(north, large), await put(north, Buffer.from("small"), "2")];
@@ -180,7 +180,7 @@ test("[M36] eager contents come soon after their documents, also those of before
 });
 
 test.runIf(isFullSize)(
-  "[M36] what the other side did not have when it was asked first comes when it has it",
+  "[M36] content that the other side did not have at first arrives when it has it",
   async () => {
     const [north, south] = await linkTwo({ attachments: "eager" });
     const content = Buffer.from("uploaded late");
@@ -194,7 +194,7 @@ test.runIf(isFullSize)(
   60_000,
 );
 
-test("[M36] on demand nothing comes until a download asks for it: the whole, a part, or the head", async () => {
+test("[M36] on demand nothing arrives until a download asks for it: the whole, a part, or the headers", async () => {
   const [north, south] = await linkTwo();
   const key = await keyOf(south);
   const content = randomBytes(600_000);
@@ -213,7 +213,7 @@ test("[M36] on demand nothing comes until a download asks for it: the whole, a p
   await noneMissing(south);
 });
 
-test("[H37] who may not read a document with it has nothing looked for on his behalf", async () => {
+test("[H37] for a caller that may not read a document with the content nothing is fetched", async () => {
   const [north, south] = await linkTwo();
   const read = { everything: false, queriesByCollection: { boats: ["true"] } };
   const key = await keyOf(south, { read, write: { everything: false } });
@@ -223,7 +223,7 @@ test("[H37] who may not read a document with it has nothing looked for on his be
   expect(await hasContent(south, id)).toBe(false);
 });
 
-test("[M36] content that nobody has is 404, and 503 while somebody who may have it is away", async () => {
+test("[M36] content that no side has is 404, and 503 while a side that may have it is away", async () => {
   const [north, south] = await linkTwo();
   const key = await keyOf(south);
   const id = idOf(Buffer.from("nowhere"));
@@ -245,7 +245,7 @@ test("[M36] content that nobody has is 404, and 503 while somebody who may have 
 });
 
 test.runIf(isFullSize)(
-  "[M36] content comes over two links, and in a ring where nobody has it nobody waits",
+  "[M36] content crosses two links, and in a ring where no side has it no side waits",
   async () => {
     const [north, middle] = await linkTwo();
     const south = await LinkedServer.start();
@@ -273,7 +273,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("[S55] a fetch that was cut goes on where it was, also after a restart, and leaves no file beside", async () => {
+test("[S55] an interrupted fetch continues where it was, also after a restart, and leaves no extra file", async () => {
   const south = await waiting();
   const key = await keyOf(south);
   const content = randomBytes(300_000);
@@ -299,7 +299,7 @@ test("[S55] a fetch that was cut goes on where it was, also after a restart, and
   expect(readdirSync(join(folder, "incoming"))).toEqual([]);
 });
 
-test("[S55] wrong content is not kept, whatever it looks like, and the right one still comes", async () => {
+test("[S55] wrong content is not kept, whatever it looks like, and the right content still arrives", async () => {
   const south = await waiting();
   const key = await keyOf(south);
   const content = Buffer.from("the right content");
@@ -323,7 +323,7 @@ test("[S55] wrong content is not kept, whatever it looks like, and the right one
   expect(await answer(() => say(content, content.length))).toBe(200);
 });
 
-test("[S55] what was spoilt by one partner is refused at its end, and comes whole the next time", async () => {
+test("[S55] content that one partner corrupted is refused at its end, and arrives complete the next time", async () => {
   const south = await waiting();
   const key = await keyOf(south);
   const content = Buffer.from("0123456789");
@@ -345,7 +345,7 @@ test("[S55] what was spoilt by one partner is refused at its end, and comes whol
   expect((await asked).status).toBe(200);
 });
 
-test("[S89] a link gives what a document refers to that is in a collection it follows, and nothing else", async () => {
+test("[S89] a link sends content only if a document of a collection that the other side follows refers to it", async () => {
   const north = await LinkedServer.start();
   await north.replicate("POST", {});
   const followed = await put(north, Buffer.from("followed"));

@@ -38,19 +38,19 @@ function waitsOf({ dialler: made, times }: Calls, count: number): number[] {
   return times.slice(1).map((time, i) => time - (times[i] ?? 0));
 }
 
-test("[S47] an address is called at once, then after times that double from 0.5 s to 60 s, for ever", () => {
+test("[S47] an address is dialled at once, then after times that double from 0.5 s to 60 s, for ever", () => {
   // The middle of each span between its half and its whole.
   const spans = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000];
   expect(waitsOf(dialler(), 10)).toEqual(spans.map((span) => span * 0.75));
   expect(waitsOf(dialler(), 200).at(-1)).toBe(45_000);
 });
 
-test("the times are spread between half of the span and the whole", () => {
+test("the times are spread between half of the span and the whole span", () => {
   expect(waitsOf(dialler(0), 3)).toEqual([250, 500, 1_000]);
   expect(waitsOf(dialler(0.998), 3)).toEqual([500, 999, 1_998]);
 });
 
-test("a link that has lived starts this over, one that ended within a second does not", () => {
+test("a link that lasted resets the times, one that ended within a second does not", () => {
   const calls = dialler();
   waitsOf(calls, 5);
   calls.dialler.up();
@@ -65,7 +65,7 @@ test("a link that has lived starts this over, one that ended within a second doe
 });
 
 test.each(["unauthorized", "version", "duplicate"])(
-  "[S84] after %s it comes back at the slowest rate, also when the link had lived",
+  "[S84] after %s the dialler retries at the slowest rate, even if the link had lasted",
   (code) => {
     const { dialler: made } = dialler();
     vi.advanceTimersByTime(0);
@@ -76,7 +76,7 @@ test.each(["unauthorized", "version", "duplicate"])(
   },
 );
 
-test("what ended because one side could not take it is not tried again at once", () => {
+test("a link that one side ended as malformed is not dialled again at once", () => {
   const { dialler: made } = dialler();
   vi.advanceTimersByTime(0);
   made.up();
@@ -95,7 +95,7 @@ test("the other side may ask for more time, up to ten minutes", () => {
   expect((made.nextMs ?? 0) - Date.now()).toBe(600_000);
 });
 
-test("it can be hurried while it waits, and does not call when it was stopped", () => {
+test("a waiting dialler can be hurried, and a stopped one does not dial", () => {
   const { dialler: made, times } = dialler();
   made.hurry();
   vi.advanceTimersByTime(0);

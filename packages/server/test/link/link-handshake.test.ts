@@ -69,7 +69,7 @@ async function errorCode(server: LinkedServer): Promise<string | undefined> {
   }, 20_000);
 }
 
-test("[S48] who calls says which app and 32 random bytes, and nothing else before it was answered", async () => {
+test("[S48] the dialling side sends the app and 32 random bytes, and nothing else before the answer", async () => {
   const heard: LinkMessage[] = [];
   const address = await answering((message) => void heard.push(message));
   const south = await calling(address);
@@ -80,7 +80,7 @@ test("[S48] who calls says which app and 32 random bytes, and nothing else befor
   expect((await south.until("connecting")).partner).toBeNull();
 });
 
-test("[S48] one who does not know the secret is not told anything, and gets nothing", async () => {
+test("[S48] a side that does not know the secret receives nothing", async () => {
   const heard: LinkMessage[] = [];
   const address = await answering((message) => {
     heard.push(message);
@@ -94,12 +94,12 @@ test("[S48] one who does not know the secret is not told anything, and gets noth
   expect((await south.until("waiting")).served.documents).toBe(0);
 });
 
-test("[S48] who sends back what he was sent has proved nothing", async () => {
+test("[S48] a side that sends back the received proof has proved nothing", async () => {
   const address = await answering((message) => (message.t === "bye" ? undefined : message));
   expect(await errorCode(await calling(address))).toMatch(/^(unauthorized|malformed)$/);
 });
 
-test("[S83] a version that the other side does not speak is told on both sides", async () => {
+test("[S83] an unsupported version is reported on both sides", async () => {
   const message = "the accepting Big Peer speaks protocol 1: upgrade it";
   const address = await answering(() => ({ t: "bye", code: "version", message }));
   const south = await calling(address);
@@ -115,7 +115,7 @@ test("[S83] a version that the other side does not speak is told on both sides",
   expect((await north.until("refused")).lastError?.code).toBe("version");
 });
 
-test("one that is no Big Peer is told as one that cannot be reached", async () => {
+test("a server that is not a Big Peer is reported as unreachable", async () => {
   // Its data API has nothing at /link.
   const north = await LinkedServer.start();
   const south = await calling(new URL(north.server.url).host);
@@ -123,7 +123,7 @@ test("one that is no Big Peer is told as one that cannot be reached", async () =
   expect((await south.links())[0]?.lastError?.message).toContain("404");
 });
 
-test("[S49] who has proved that it knows the secret is told the history, and not before", async () => {
+test("[S49] a side receives the history only after it has proved that it knows the secret", async () => {
   const north = await LinkedServer.start();
   await north.replicate("POST", {});
   const caller = await LinkCaller.dial(north.server.replicationUrl ?? "");
@@ -142,7 +142,7 @@ test("[S49] who has proved that it knows the secret is told the history, and not
   });
 });
 
-test("[S83] many wrong proofs from one address are told to stay away, and a right one that is new there waits", async () => {
+test("[S83] many wrong proofs throttle an address, and a right one that is new there must wait", async () => {
   const north = await LinkedServer.start();
   await north.replicate("POST", {});
   const url = north.server.replicationUrl ?? "";
@@ -168,7 +168,7 @@ test("[S83] many wrong proofs from one address are told to stay away, and a righ
   expect((await known.next())?.t).toBe("bye");
 });
 
-test("before the proof no app is opened, whatever it is called", async () => {
+test("no app is opened before the proof, whatever its id", async () => {
   const north = await LinkedServer.start();
   await north.replicate("POST", {});
   const open = (): readonly string[] => north.server.apps.open.map(({ id }) => id);
@@ -179,7 +179,7 @@ test("before the proof no app is opened, whatever it is called", async () => {
   expect(open()).toEqual([]);
 });
 
-test("[S49] who has proved nothing is not believed that there is another link", async () => {
+test("[S49] a side without a proof is not believed when it claims that there is another link", async () => {
   const message = "there is another link between these two";
   const address = await answering(() => ({ t: "bye", code: "duplicate", message }));
   const south = await calling(address);
@@ -192,7 +192,7 @@ test("[S49] who has proved nothing is not believed that there is another link", 
   ]);
 });
 
-test("[S48] from the proof on the one who was called may send as much as a link does", async () => {
+test("[S48] after the proof the accepting side may send as much as a link does", async () => {
   const accept = new Uint8Array(32).fill(8);
   let dial = CALLER_NONCE;
   const answers: string[] = [];
@@ -223,7 +223,7 @@ test.each([
     "its address is removed",
     (south: LinkedServer): Promise<unknown> => south.replicate("PATCH", { connections: null }),
   ],
-])("a call that nobody answers is given up when %s", async (_, stop) => {
+])("a call without an answer is given up when %s", async (_, stop) => {
   const calls: Socket[] = [];
   const silent = createServer((call) => void calls.push(call.on("error", () => {}).resume()));
   await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
@@ -238,7 +238,7 @@ test.each([
   await vi.waitFor(() => expect(calls.map(({ closed }) => closed)).toEqual([true]), 4_000);
 });
 
-test("many callers from one address who send anything are told in the log up to a bound", async () => {
+test("many callers from one address that send garbage are logged up to a limit", async () => {
   const north = await LinkedServer.start();
   const url = north.server.replicationUrl ?? "";
   for (let i = 0; i < 25; i++) {

@@ -64,7 +64,7 @@ async function open(after?: number, isAdmitted = true): Promise<Opened> {
 
 const UNKNOWN = "there is no such app to be linked with here, or its replication secret is another";
 
-test("[S48] who knows the secret of an app is let in, with what was said before", async () => {
+test("[S48] a caller that knows the secret of an app is accepted, with the earlier messages", async () => {
   const { listener, proven } = await open();
   const caller = await LinkCaller.dial(listener.url);
   await caller.prove(APP, SECRET);
@@ -76,7 +76,7 @@ test("[S48] who knows the secret of an app is let in, with what was said before"
   expect(listener.incomingCount).toBe(0);
 });
 
-test("[S83] a wrong secret, an app that is not here and one without a secret are answered alike", async () => {
+test("[S83] a wrong secret, an unknown app and an app without a secret get the same answer", async () => {
   const { listener, refused } = await open();
   const answers = [];
   for (const app of [APP, OTHER, "no app at all", ""]) {
@@ -97,7 +97,7 @@ test("[S83] a wrong secret, an app that is not here and one without a secret are
   expect(refused.map(({ code }) => code)).toEqual(Array(4).fill("unauthorized"));
 });
 
-test("[S48] a proof is good for one connection: who heard it cannot use it again", async () => {
+test("[S48] a proof is valid for one connection: a listener cannot use it again", async () => {
   const { listener, proven } = await open();
   const caller = await LinkCaller.dial(listener.url);
   await caller.prove(APP, SECRET);
@@ -112,7 +112,7 @@ test("[S48] a proof is good for one connection: who heard it cannot use it again
   expect(proven.length).toBe(1);
 });
 
-test("[S48] a proof is good for one side: that of the one who accepts is none of the other", async () => {
+test("[S48] a proof is valid for one side: the proof of the accepting side is not one of the caller", async () => {
   const { listener, proven } = await open();
   const caller = await LinkCaller.dial(listener.url);
   await caller.prove(APP, SECRET, "accept");
@@ -120,7 +120,7 @@ test("[S48] a proof is good for one side: that of the one who accepts is none of
   expect(proven).toEqual([]);
 });
 
-test("[S83] another version is told so, whatever the app", async () => {
+test("[S83] another version gets an answer that says so, whatever the app", async () => {
   const { listener } = await open();
   for (const app of [APP, OTHER]) {
     const caller = await LinkCaller.dial(listener.url);
@@ -147,7 +147,7 @@ test.each([
   expect(proven).toEqual([]);
 });
 
-test("[S47] what is no message, and a second greeting, end the connection", async () => {
+test("[S47] an invalid message, and a second greeting, end the connection", async () => {
   const { listener } = await open();
   const broken = await LinkCaller.dial(listener.url);
   broken.socket.send(Uint8Array.of(0xff, 0x00));
@@ -160,7 +160,7 @@ test("[S47] what is no message, and a second greeting, end the connection", asyn
   expect(await twice.next()).toEqual({ t: "bye", code: "malformed", message });
 });
 
-test("more than a greeting needs is not read before the proof", async () => {
+test("before the proof no more than a greeting is read", async () => {
   const { listener } = await open();
   const caller = await LinkCaller.dial(listener.url);
   caller.greet("x".repeat(5_000));
@@ -168,7 +168,7 @@ test("more than a greeting needs is not read before the proof", async () => {
   expect(await caller.next()).toEqual({ t: "bye", code: "malformed", message });
 });
 
-test("who does not prove anything within five seconds is sent away", async () => {
+test("a caller that proves nothing within five seconds is disconnected", async () => {
   const { listener, pass, refused } = await open();
   const silent = await LinkCaller.dial(listener.url);
   const half = await LinkCaller.dial(listener.url);
@@ -185,7 +185,7 @@ test("who does not prove anything within five seconds is sent away", async () =>
   expect(refused.length).toBe(2);
 });
 
-test("one that reads nothing more is cut when it was sent away", async () => {
+test("a caller that does not read is cut after it was refused", async () => {
   const { listener, pass } = await open();
   const caller = await LinkCaller.dial(listener.url);
   caller.socket.pause();
@@ -209,7 +209,7 @@ async function statusOf(url: string, more = ""): Promise<string> {
   return chunk.toString().split("\r\n")[0] ?? "";
 }
 
-test("only so many of one address may be on their way at a time", async () => {
+test("the number of handshakes of one address at a time is limited", async () => {
   const { listener } = await open();
   const callers = [];
   for (let i = 0; i < 20; i++) callers.push(await LinkCaller.dial(listener.url));
@@ -235,7 +235,7 @@ function openOf(sockets: readonly Socket[]): number {
   return sockets.filter(({ readableEnded, destroyed }) => !readableEnded && !destroyed).length;
 }
 
-test("one address may have only so many connections that are no links, and keeps nobody else out", async () => {
+test("connections of one address that are not links are limited, and block no other address", async () => {
   const { listener } = await open();
   const sockets: Socket[] = [];
   for (let i = 0; i < 120; i++) sockets.push(await slow(listener.url, "127.0.0.2"));
@@ -248,7 +248,7 @@ test("one address may have only so many connections that are no links, and keeps
   await vi.waitFor(() => expect(openOf(others)).toBe(100));
 });
 
-test("when there are too many of all, those that have taken longest give way, and no link", async () => {
+test("when there are too many in all, the oldest handshakes are ended, and no link", async () => {
   const { listener, proven } = await open();
   const linked = await LinkCaller.dial(listener.url);
   await linked.prove(APP, SECRET);
@@ -265,7 +265,7 @@ test("when there are too many of all, those that have taken longest give way, an
   expect(linked.socket.isClosed).toBe(false);
 });
 
-test("who was refused counts until he is gone", async () => {
+test("a refused caller counts until it has disconnected", async () => {
   const { listener } = await open();
   // Else they would be cut in the end.
   vi.useFakeTimers({ toFake: ["setTimeout"] });
@@ -289,13 +289,13 @@ test("who was refused counts until he is gone", async () => {
   expect(heard).toEqual([]);
 });
 
-test("no page of a browser is let in", async () => {
+test("pages of a browser are refused", async () => {
   const { listener } = await open();
   const status = await statusOf(listener.url, "Origin: http://localhost\r\n");
   expect(status).toBe("HTTP/1.1 403 Forbidden");
 });
 
-test("all else on the port is nothing, and tells nothing", async () => {
+test("all other paths of the port are 404, and reveal nothing", async () => {
   const { listener } = await open();
   const answers = [];
   for (const path of ["/link", "/", "/sync", "/metrics", "/health/ready", "/api/v4/store/find"]) {
@@ -314,7 +314,7 @@ test("all else on the port is nothing, and tells nothing", async () => {
   await expect(RawSocket.open(`${listener.url.replace("http", "ws")}/sync`)).rejects.toThrow("404");
 });
 
-test("who failed too often is told when to come back", async () => {
+test("a caller that failed too often gets a time to retry", async () => {
   const { listener } = await open(42_000);
   const caller = await LinkCaller.dial(listener.url);
   await caller.prove(APP, "another secret than this");
@@ -322,7 +322,7 @@ test("who failed too often is told when to come back", async () => {
   expect(await caller.next()).toEqual(bye);
 });
 
-test("[S83] a right proof of an address that is throttled is answered as a wrong one", async () => {
+test("[S83] a right proof from a throttled address gets the answer of a wrong one", async () => {
   const { listener, proven } = await open(42_000, false);
   const caller = await LinkCaller.dial(listener.url);
   await caller.prove(APP, SECRET);
@@ -331,7 +331,7 @@ test("[S83] a right proof of an address that is throttled is answered as a wrong
   expect(proven).toEqual([]);
 });
 
-test("a port that cannot be had is told with the name of its setting", async () => {
+test("a port that cannot be opened is reported with the name of its setting", async () => {
   const { listener } = await open();
   const second = new LinkListener({
     host: "127.0.0.1",

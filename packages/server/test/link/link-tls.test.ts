@@ -47,14 +47,14 @@ async function errorOf(south: LinkedServer): Promise<string> {
   return error?.message ?? "";
 }
 
-test("with certificates that both trust documents flow over TLS", async () => {
+test("with certificates that both sides trust, documents flow over TLS", async () => {
   const [north, south] = await linkTwo(OWN, OWN);
   expect(north.server.replicationUrl).toMatch(/^https:/);
   await south.holds("cars", [CAR]);
 });
 
 test.runIf(isFullSize)(
-  "without an authority of its own a server asks nobody for a certificate",
+  "without a CA of its own a server asks no caller for a certificate",
   async () => {
     const { certFile, keyFile } = OWN;
     const [, south] = await linkTwo({ certFile, keyFile }, { ...STRANGER, caFile: CERTIFICATE });
@@ -63,7 +63,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("a certificate that the authority has not signed is refused, whoever shows it", async () => {
+test("a certificate that the CA has not signed is refused, on either side", async () => {
   const [, dialling] = await linkTwo(OWN, { ...STRANGER, caFile: CERTIFICATE });
   // How the end of TLS shows depends on when it is noticed.
   expect(await errorOf(dialling)).toMatch(/alert|ECONNRESET|hang up|EPIPE/);
@@ -71,7 +71,7 @@ test("a certificate that the authority has not signed is refused, whoever shows 
   expect(await errorOf(called)).toContain("self-signed certificate");
 });
 
-test("a certificate that is not for the name that was called is refused, whoever has signed it", async () => {
+test("a certificate that is not for the dialled name is refused, whoever signed it", async () => {
   const north = await LinkedServer.start({ replicationTls: OWN, replicationHost: "0.0.0.0" });
   const south = await LinkedServer.start({ replicationTls: OWN });
   await north.put("cars", CAR);
@@ -85,7 +85,7 @@ test("a certificate that is not for the name that was called is refused, whoever
 });
 
 test.runIf(isFullSize)(
-  "callers who do not finish to speak TLS give way to each other, and no link does",
+  "callers that do not complete TLS are ended in favour of new ones, and links are not",
   async () => {
     const [north, south] = await linkTwo(OWN, OWN);
     await south.holds("cars", [CAR]);
@@ -108,14 +108,14 @@ test.runIf(isFullSize)(
   },
 );
 
-test("who speaks TLS and who does not are not linked, whoever dials", async () => {
+test("a side with TLS and a side without are not linked, whichever dials", async () => {
   const [, plain] = await linkTwo(OWN, undefined);
   expect(await errorOf(plain)).toMatch(/hang up|ECONNRESET|EPIPE/);
   const [, encrypted] = await linkTwo(undefined, OWN);
   expect(await errorOf(encrypted)).not.toBe("");
 });
 
-test("a client without a certificate does not get as far as HTTP", async () => {
+test("a client without a certificate does not reach HTTP", async () => {
   const north = await LinkedServer.start({ replicationTls: OWN });
   const { port } = new URL(north.server.replicationUrl ?? "");
   const socket = connect({ port: Number(port), host: "127.0.0.1", rejectUnauthorized: false });
@@ -132,7 +132,7 @@ test("a client without a certificate does not get as far as HTTP", async () => {
   expect(received).toBe("");
 });
 
-test("files that were changed are read again on demand, and bad ones are not taken", async () => {
+test("changed files are reloaded on demand, and invalid ones are not used", async () => {
   const folder = temporaryFolder();
   const files = { certFile: join(folder, "cert.pem"), keyFile: join(folder, "key.pem") };
   copyFileSync(STRANGER.certFile, files.certFile);
@@ -152,7 +152,7 @@ test("files that were changed are read again on demand, and bad ones are not tak
   expect((await north.links()).map(({ state }) => state)).toEqual(["linked"]);
 });
 
-test("files that are not what they should be are told at the start", async () => {
+test("invalid files are reported at the start", async () => {
   const broken = { ...OWN, caFile: OWN.keyFile };
   await expect(LinkedServer.start({ replicationTls: broken })).rejects.toThrow(
     `${OWN.keyFile}: expected a certificate in PEM`,

@@ -24,7 +24,7 @@ async function linkTwo(
   return [north, south];
 }
 
-test("[M33] a one-way link brings what its queries select, and nothing goes back", async () => {
+test("[M33] a one-way link brings what its queries select, and sends nothing back", async () => {
   const [north, south] = await linkTwo({}, { cars: ["color == 'blue' || color == 'green'"] });
   await north.put("cars", BLUE, RED);
   await south.put("cars", GREEN);
@@ -50,7 +50,7 @@ test("[M33] both ways flow over one connection", async () => {
   expect((await south.links()).map(({ state }) => state)).toEqual(["linked"]);
 });
 
-test("[M33] a change of the queries holds at once: more is filled, less stops, and what came stays", async () => {
+test("[M33] a change of the queries applies at once: more is filled, less stops, and documents stay", async () => {
   const [north, south] = await linkTwo({}, {});
   await north.put("cars", BLUE, RED);
   await north.put("boats", GREEN);
@@ -79,7 +79,7 @@ test("[M33] a change of the queries holds at once: more is filled, less stops, a
   expect(await south.all("boats")).toEqual([RED, GREEN]);
 });
 
-test("[M33] an address that is removed is hung up on, one that is added is called", async () => {
+test("[M33] the link to a removed address ends, and an added address is dialled", async () => {
   const [north, south] = await linkTwo({}, ALL_CARS);
   await south.until("linked");
   await south.replicate("PATCH", { connections: null });
@@ -91,7 +91,7 @@ test("[M33] an address that is removed is hung up on, one that is added is calle
   await south.holds("cars", [BLUE]);
 });
 
-test("[S56] a replication that is deleted, and an app that is, end their links", async () => {
+test("[S56] deleting a replication, or its app, ends its links", async () => {
   const [north, south] = await linkTwo({}, ALL_CARS);
   await south.until("linked");
   await north.manage("DELETE", "/app/shop/bigPeerReplication/link");
@@ -109,7 +109,7 @@ test("[S56] a replication that is deleted, and an app that is, end their links",
   await vi.waitFor(async () => expect(await north.links()).toEqual([]));
 });
 
-test("[S84] two that dial each other have one link, which serves what both name", async () => {
+test("[S84] two servers that dial each other have one link, which serves the queries of both", async () => {
   const north = await LinkedServer.start();
   const south = await LinkedServer.start();
   const queriesByCollection = ALL_CARS;
@@ -136,7 +136,7 @@ test("[S84] two that dial each other have one link, which serves what both name"
   await north.holds("cars", [BLUE, RED, GREEN]);
 });
 
-test("a server that finds itself behind an address is not linked with itself", async () => {
+test("a server that dials itself is not linked with itself", async () => {
   const north = await LinkedServer.start();
   await north.replicate("POST", { connections: [north.address], queriesByCollection: ALL_CARS });
   await vi.waitFor(async () => {
@@ -145,7 +145,7 @@ test("a server that finds itself behind an address is not linked with itself", a
 });
 
 test.runIf(isFullSize)(
-  "[S54] whichever side is started anew, the link goes on from where it was",
+  "[S54] whichever side restarts, the link continues where it was",
   async () => {
     const [north, south] = await linkTwo({}, ALL_CARS);
     await north.put("cars", BLUE);
@@ -164,7 +164,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "[S53] in a ring everything comes to everybody, at rest nothing crosses, and one link may be lost",
+  "[S53] in a ring all documents reach all servers, nothing crosses when idle, and one link may fail",
   async () => {
     const ring: LinkedServer[] = [];
     for (let i = 0; i < 3; i++) ring.push(await LinkedServer.start());
@@ -204,7 +204,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("a port that others can reach and that is not encrypted is told", async () => {
+test("an unencrypted replication port that others can reach causes a warning", async () => {
   const open = await LinkedServer.start({ replicationHost: "0.0.0.0" });
   const message =
     "links are not encrypted: set replication-tls-cert, unless the network is trusted";
@@ -213,7 +213,7 @@ test("a port that others can reach and that is not encrypted is told", async () 
   expect(closed.log.map((line) => line.message)).not.toContain(message);
 });
 
-test("a server that closes says so, and the other side waits for it", async () => {
+test("a closing server says so, and the other side waits for it", async () => {
   const [north, south] = await linkTwo({}, ALL_CARS);
   await south.until("linked");
   await north.close();
@@ -224,7 +224,7 @@ test("a server that closes says so, and the other side waits for it", async () =
   }, 10_000);
 });
 
-test("[S83] another secret is refused; both sides can see it, and nothing was moved", async () => {
+test("[S83] another secret is refused; both sides can see it, and no data was sent", async () => {
   const north = await LinkedServer.start();
   const south = await LinkedServer.start({ replicationSecret: "another-secret-than-that" });
   await north.put("cars", BLUE);
@@ -274,7 +274,7 @@ test("[S83] an app that is not on the other side is refused like a wrong secret"
 });
 
 test.runIf(isFullSize)(
-  "[M35] an app may have a secret of its own: it holds at once, on both sides",
+  "[M35] an app may have its own secret: it applies at once, on both sides",
   async () => {
     const [north, south] = await linkTwo({}, ALL_CARS);
     await south.until("linked");
@@ -292,7 +292,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("[M34] the replication port is open while some app has a secret, and nothing is dialled without", async () => {
+test("[M34] the replication port is open while an app has a secret, and without one nothing is dialled", async () => {
   const north = await LinkedServer.start({ replicationSecret: undefined });
   expect(north.server.replicationUrl).toBe(undefined);
   await north.replicate("POST", { connections: ["127.0.0.1:1"] });
@@ -315,7 +315,7 @@ test("[M34] the replication port is open while some app has a secret, and nothin
   ]);
 });
 
-test("with the port off nobody can call, and others can be called all the same", async () => {
+test("with the port off the server cannot be dialled, but can still dial others", async () => {
   const north = await LinkedServer.start();
   const south = await LinkedServer.start({ replicationPort: undefined });
   expect(south.server.replicationUrl).toBe(undefined);
@@ -325,7 +325,7 @@ test("with the port off nobody can call, and others can be called all the same",
   await south.holds("cars", [BLUE]);
 });
 
-test("[M34] links are told of in the metrics and in system:data_sync_info", async () => {
+test("[M34] links are in the metrics and in system:data_sync_info", async () => {
   const [north, south] = await linkTwo({}, ALL_CARS);
   await north.put("cars", BLUE, RED);
   await south.holds("cars", [BLUE, RED]);

@@ -22,17 +22,17 @@ const ALL = [NORTH, SOUTH, OPEN];
 const NOBODY = { byAddress: new Map<string, string>(), callers: new Set<string>() };
 const KNOWN = { byAddress: new Map([["north:4040", "n"]]), callers: new Set(["n"]) };
 
-test("a dialled link pulls what the replications with its address name, whatever its case", () => {
+test("a dialled link pulls the queries of replications with its address, whatever its case", () => {
   const link = { address: "north:4040", partner: undefined };
   expect(pulledQueries(ALL, link, NOBODY)).toEqual({ cars: ["true"] });
 });
 
-test("an accepted link pulls what replications without addresses name", () => {
+test("an accepted link pulls the queries of replications without addresses", () => {
   const link = { address: undefined, partner: undefined };
   expect(pulledQueries(ALL, link, NOBODY)).toEqual({ boats: ["true"], cars: ["true", "sold"] });
 });
 
-test("one of a partner to whom an address has led pulls what the replications with it name, too", () => {
+test("an accepted link of a partner with a known address also pulls the queries of that address", () => {
   const link = { address: undefined, partner: "n" };
   const queries = { cars: ["true", "sold"], boats: ["true"] };
   expect(pulledQueries(ALL, link, KNOWN)).toEqual(queries);
@@ -42,14 +42,14 @@ test("one of a partner to whom an address has led pulls what the replications wi
   });
 });
 
-test("a dialled link to somebody who has called as well pulls for replications without addresses", () => {
+test("a dialled link to a partner that has also called pulls for replications without addresses", () => {
   const link = { address: "north:4040", partner: "n" };
   expect(pulledQueries(ALL, link, KNOWN)).toEqual({ cars: ["true", "sold"], boats: ["true"] });
   const stranger = { address: "north:4040", partner: "x" };
   expect(pulledQueries(ALL, stranger, KNOWN)).toEqual({ cars: ["true"] });
 });
 
-test("two addresses of one partner are one: each pulls for both", () => {
+test("two addresses of one partner count as one: each pulls for both", () => {
   const byAddress = new Map([
     ["north:4040", "n"],
     ["south:4040", "n"],
@@ -71,7 +71,7 @@ test("without queries nothing is pulled, and a collection may have any name", ()
   expect(Object.keys(pulled)).toEqual(["__proto__"]);
 });
 
-test("an address is called once, however many replications have it", () => {
+test("an address is dialled once, however many replications have it", () => {
   const more = replication("more", ["NORTH:4040", "west:4040"], {});
   expect([...addressesOf([...ALL, more])]).toEqual([
     ["north:4040", "North:4040"],
@@ -80,12 +80,12 @@ test("an address is called once, however many replications have it", () => {
   ]);
 });
 
-test("a link is told of at the replications that it serves alone", () => {
+test("a link is listed only under the replications that it serves", () => {
   const link = { address: "north:4040", partner: "x" };
   expect(ALL.filter((each) => isMeant(each, link, NOBODY))).toEqual([NORTH]);
 });
 
-test("[M36] a link is eager when one of the replications that it is one of is", () => {
+test("[M36] a link is eager if one of its replications is", () => {
   const eager: Replication = { ...OPEN, attachments: "eager" };
   const caller = { address: undefined, partner: "s" };
   const dialled = { address: "north:4040", partner: "x" };

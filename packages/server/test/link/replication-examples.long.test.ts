@@ -16,7 +16,7 @@ test("data flows one way, then both ways, then stops, as the examples state", as
   expect(code).toBe(0);
 }, 180_000);
 
-test("without a program to start it says so, with exit code 2", async () => {
+test("without a program to start it reports an error, with exit code 2", async () => {
   const { code, lines } = await runExamples("replication", { BIGPEER: "/nowhere/main.js" });
   expect(lines).toEqual([
     "examples/replication: /nowhere/main.js does not exist: run npm run build first",

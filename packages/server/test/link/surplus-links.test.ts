@@ -10,14 +10,14 @@ const link = (side: RivalLink["side"], partner: string, linkedMs: number): Rival
   return { side, partner, linkedMs };
 };
 
-test("[S84] of two links the one stays that the store with the smaller history has dialled", () => {
+test("[S84] of two links the one dialled by the store with the smaller history stays", () => {
   const dialled = link("dial", "m", 2);
   const accepted = link("accept", "m", 1);
   expect(surplusLinks("a", [accepted, dialled], 3)).toEqual([accepted]);
   expect(surplusLinks("z", [accepted, dialled], 3)).toEqual([dialled]);
 });
 
-test("[S84] both sides end the same one, whichever that is", () => {
+test("[S84] both sides end the same link, in every case", () => {
   assert(
     property(string({ minLength: 1 }), string({ minLength: 1 }), (one, other) => {
       pre(one !== other);
@@ -33,19 +33,19 @@ test("[S84] both sides end the same one, whichever that is", () => {
   );
 });
 
-test("links to different partners do not matter to each other", () => {
+test("links to different partners do not affect each other", () => {
   const links = [link("dial", "m", 0), link("dial", "n", 0), link("accept", "o", 0)];
   expect(surplusLinks("a", links, 10_000)).toEqual([]);
 });
 
-test("who has dialled one store at two addresses ends the later one", () => {
+test("a store that dialled another at two addresses ends the later link", () => {
   const first = link("dial", "m", 1);
   const second = link("dial", "m", 2);
   expect(surplusLinks("a", [second, first], 2)).toEqual([second]);
   expect(surplusLinks("z", [second, first], 2)).toEqual([second]);
 });
 
-test("who was called twice ends the earlier one when the later has lived for a while", () => {
+test("a store that was dialled twice ends the earlier link when the later has lasted for a while", () => {
   const first = link("accept", "m", 1);
   const second = link("accept", "m", 2);
   for (const own of ["a", "z"]) {

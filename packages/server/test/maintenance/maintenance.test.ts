@@ -49,7 +49,7 @@ test("the registry and every open app forget what retention allows, at the start
   expect(host.lines).toEqual([]);
 });
 
-test("an app gets its turn soon after it was opened", async () => {
+test("an app is maintained soon after it was opened", async () => {
   const folder = await openMaintained();
   const { id } = folder.registry.apps.named("default");
   await insert(await openApp(folder), "blue");
@@ -60,7 +60,7 @@ test("an app gets its turn soon after it was opened", async () => {
   await vi.waitFor(() => expect(floorOf(app)).toBeGreaterThan(0));
 });
 
-test("what fails is logged and tried again", async () => {
+test("a failure is logged and retried", async () => {
   const folder = await openMaintained();
   const { platform, host } = folder;
   const app = await openApp(folder);
@@ -77,7 +77,7 @@ test("what fails is logged and tried again", async () => {
   await vi.waitFor(() => expect(floorOf(app)).toBeGreaterThan(0));
 });
 
-test("apps that nobody opens are visited once a day, and are closed after it", async () => {
+test("apps that are not opened are visited once a day, and closed afterwards", async () => {
   const folder = await openMaintained("second", "third");
   const { registry, platform, openings, apps, dataDir, host } = folder;
   const ids = registry.apps.names().map(({ id }) => id);
@@ -114,7 +114,7 @@ test("the first pass of a server visits no app", async () => {
   expect(folder.openings).toEqual([]);
 });
 
-test("an app that cannot be opened does not keep the others from their visit", async () => {
+test("an app that cannot be opened does not prevent visits to the others", async () => {
   const folder = await openMaintained("second");
   const { registry, platform, openings, apps, host } = folder;
   const [broken, other] = registry.apps.names().map(({ id }) => id);
@@ -127,7 +127,7 @@ test("an app that cannot be opened does not keep the others from their visit", a
   expect(host.lines).toEqual([expect.stringContaining(`error failed to open the app ${broken}`)]);
 });
 
-test("a visit for which there is no room now is told in the log", async () => {
+test("a visit that is not possible at the limit of open apps is logged", async () => {
   const folder = await openMaintained("second");
   const { registry, platform, host } = folder;
   const apps = new OpenApps({ known: registry.apps, host, idleMs: DAY_MS, openMax: 1 });
@@ -142,7 +142,7 @@ test("a visit for which there is no room now is told in the log", async () => {
   );
 });
 
-test("a pass that meets the closing of its stores ends without a word", async () => {
+test("a pass interrupted by the closing of its stores ends without an error", async () => {
   const folder = await openMaintained();
   const { platform, apps, registry, host } = folder;
   await insert(await openApp(folder), "blue");
@@ -154,7 +154,7 @@ test("a pass that meets the closing of its stores ends without a word", async ()
   expect(host.lines).toEqual([]);
 });
 
-test("a later pass, which visits apps that nobody opened, ends so too", async () => {
+test("a later pass, which visits unopened apps, ends in the same way", async () => {
   const folder = await openMaintained();
   const { apps, registry, host } = folder;
   let stopped: Promise<void> | undefined;

@@ -59,7 +59,7 @@ async function run(dataDir: string): Promise<{ count: number; lines: string[] }>
 }
 
 test.runIf(isFullSize)(
-  "a sound folder has no problems, and each store is told with what it holds",
+  "an intact folder has no problems, and each store is listed with its contents",
   async () => {
     const { dataDir, app } = await dataFolder();
     expect(await run(dataDir)).toEqual({
@@ -76,7 +76,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "an app whose document cannot be read is a problem of the registry, and is read itself",
+  "an app whose record cannot be read is a problem of the registry, and is itself checked",
   async () => {
     const { dataDir, app } = await dataFolder();
     const registry = await Registry.open(dataDir, testHost());
@@ -113,7 +113,7 @@ test("each problem of a store is one line with its key", async () => {
   ]);
 });
 
-test("[H36] each record of an attachment has its file, and each that has not is one line", async () => {
+test("[H36] each attachment record without its file is one line", async () => {
   const { dataDir, app, ids } = await dataFolderWithAttachments(["same", "lost", "cut", "other"]);
   const folder = appAttachmentsFolder(dataDir, app.id);
   const label = `app ${app.id} (default)`;
@@ -144,7 +144,7 @@ test("[H36] each record of an attachment has its file, and each that has not is 
 });
 
 test.runIf(isFullSize)(
-  "attachments that cannot be read are a problem beside those of the store",
+  "attachments that cannot be read are a problem in addition to those of the store",
   async () => {
     const { dataDir, app } = await dataFolder();
     const storage = openLmdb(appStoreFolder(dataDir, app.id));
@@ -163,7 +163,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "a store that cannot be opened is a problem, and the others are still read",
+  "a store that cannot be opened is a problem, and the others are still checked",
   async () => {
     const { dataDir, app } = await dataFolder();
     truncateSync(join(appStoreFolder(dataDir, app.id), "data.mdb"), 100);
@@ -183,16 +183,19 @@ test.runIf(isFullSize)("without a registry the apps are found by their folders",
   expect(lines[1]).toMatch(new RegExp(`^app ${app.id} \\(name not known\\): keys`));
 });
 
-test.runIf(isFullSize)("a folder that belongs to no app is noted and is no problem", async () => {
-  const { dataDir } = await dataFolder();
-  mkdirSync(join(dataDir, "apps", "left-over"));
-  const { count, lines } = await run(dataDir);
-  expect(count).toBe(0);
-  expect(lines).toContain("note: the folder apps/left-over belongs to no app and is not used");
-});
+test.runIf(isFullSize)(
+  "a folder that belongs to no app is noted and is not a problem",
+  async () => {
+    const { dataDir } = await dataFolder();
+    mkdirSync(join(dataDir, "apps", "left-over"));
+    const { count, lines } = await run(dataDir);
+    expect(count).toBe(0);
+    expect(lines).toContain("note: the folder apps/left-over belongs to no app and is not used");
+  },
+);
 
 test.runIf(isFullSize)(
-  "the folder of a deleted app is noted with its name and is no problem",
+  "the folder of a deleted app is noted with its name and is not a problem",
   async () => {
     const { dataDir, app } = await dataFolder();
     const registry = await Registry.open(dataDir, testHost());
@@ -207,7 +210,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("a folder that is no data folder is refused", async () => {
+test("a folder that is not a data folder is refused", async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, "thesis.txt"), "");
   await expect(run(folder)).rejects.toMatchObject({ code: "store.foreign" });
@@ -235,7 +238,7 @@ async function withText(text: string): Promise<{ dataDir: string; folder: string
 }
 
 test.runIf(isFullSize)(
-  "[K74] a document whose text was changed on the disk is a problem, also in a backup",
+  "[K74] a document whose text was changed on disk is a problem, also in a backup",
   async () => {
     const { dataDir, folder, label } = await withText("many words");
     replaceInStore(folder, "many words", "many sword");
@@ -253,7 +256,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("[K74] a file that ends whoever reads it is a problem with the place, and the others are read", async () => {
+test("[K74] a file that crashes its reader is a problem with the place, and the others are checked", async () => {
   const { dataDir, folder, label } = await withText("words");
   const path = join(folder, "data.mdb");
   // The data of every record leads far behind the end of the file: to copy it is SIGBUS.
@@ -281,7 +284,7 @@ test("[K74] a file that ends whoever reads it is a problem with the place, and t
   );
 });
 
-test("[K74] a process that hangs in a file is ended, and that is a problem with the place", async () => {
+test("[K74] a process that hangs in a file is ended, which is a problem with the place", async () => {
   const { dataDir } = await dataFolder();
   const file = join(temporaryFolder(), "hanging.mjs");
   const said = ["started", "reached"].map((kind) => ({ kind, place: "d:cars:blue" }));

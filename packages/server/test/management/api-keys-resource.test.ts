@@ -31,7 +31,7 @@ async function create(body: object): Promise<string> {
   return (await api.must("POST", KEYS, body)) as string;
 }
 
-test("[M15] a key that is made is told once and opens its app", async () => {
+test("[M15] a created key is shown once and opens its app", async () => {
   const text = await create({ name: "till", permissions: READ });
   expect(text).toMatch(/^bp_[0-9a-f]{8}_[\w-]{43}$/);
   expect(api.registry.keys.find(text)).toEqual(opened(text));
@@ -63,7 +63,7 @@ test("[M15] permissions are required and checked to the last query", async () =>
   expect(await api.fail("GET", `${KEYS}/till`)).toBe("404 ApiKeyNotFound");
 });
 
-test("[M15] a key with an end works until then; one in the past is refused", async () => {
+test("[M15] a key with an expiry works until then; an expiry in the past is refused", async () => {
   const past = { name: "till", permissions: READ, expiresAt: "2001-01-01T00:00:00Z" };
   expect(await api.fail("POST", KEYS, past)).toBe("400 InvalidApiKeyExpiryDate");
   const wrong = { ...past, expiresAt: "tomorrow" };
@@ -82,7 +82,7 @@ test("[M15] a key with an end works until then; one in the past is refused", asy
   await api.must("DELETE", `${KEYS}/till`);
 });
 
-test("[M16] a key shows when it was made, and when it was used", async () => {
+test("[M16] a key shows when it was created, and when it was used", async () => {
   const text = await create({ name: "till", permissions: READ, description: "in the hall" });
   const shown = {
     name: "till",
@@ -98,7 +98,7 @@ test("[M16] a key shows when it was made, and when it was used", async () => {
   await api.must("DELETE", `${KEYS}/till`);
 });
 
-test("[M17] a key that is replaced has its text and loses what is not given", async () => {
+test("[M17] a replaced key keeps its text and loses the fields that are not given", async () => {
   const text = await create({
     name: "till",
     permissions: READ,
@@ -120,7 +120,7 @@ test("[M17] a key that is replaced has its text and loses what is not given", as
   await api.must("DELETE", `${KEYS}/till`);
 });
 
-test("[M18] a rotated key has a new text; the one before works for the grace that was given", async () => {
+test("[M18] a rotated key has a new text; the previous one works for the given grace period", async () => {
   const first = await create({ name: "till", permissions: READ });
   const rotate = async (body?: object): Promise<string> =>
     (await api.must("POST", `${KEYS}/till/rotate`, body)) as string;
@@ -140,7 +140,7 @@ test("[M18] a rotated key has a new text; the one before works for the grace tha
   await api.must("DELETE", `${KEYS}/till`);
 });
 
-test("[M19] a deleted key opens nothing any more", async () => {
+test("[M19] a deleted key no longer opens anything", async () => {
   const text = await create({ name: "till", permissions: READ });
   expect(await api.must("DELETE", `${KEYS}/till`)).toBeNull();
   expect(api.registry.keys.find(text)).toBeUndefined();
@@ -148,7 +148,7 @@ test("[M19] a deleted key opens nothing any more", async () => {
   expect(await api.fail("GET", "/app/none/apiKey/till")).toBe("404 AppNotFound");
 });
 
-test("[M11] keys are listed in the order of their names, those of this app alone", async () => {
+test("[M11] keys are listed in the order of their names, only those of this app", async () => {
   await api.must("POST", "/app", { name: "shop" });
   for (const name of ["b", "a"]) await create({ name, permissions: READ });
   const listed = {
@@ -172,7 +172,7 @@ test("[M11] keys are listed in the order of their names, those of this app alone
   await api.must("DELETE", "/app/shop");
 });
 
-test("[M31] what GET shows of a key may be sent back, with its name and no other", async () => {
+test("[M31] the GET body of a key can be sent back, with its own name and no other", async () => {
   const text = await create({
     name: "till",
     permissions: READ,
@@ -197,7 +197,7 @@ test("[M31] what GET shows of a key may be sent back, with its name and no other
   await api.must("DELETE", `${KEYS}/till`);
 });
 
-test("[M7] what may be left out of a key may also be null", async () => {
+test("[M7] optional fields of a key may also be null", async () => {
   const nothing = { everything: false, queriesByCollection: {} };
   for (const permissions of [
     {},

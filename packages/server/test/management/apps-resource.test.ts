@@ -36,7 +36,7 @@ async function names(query = ""): Promise<unknown> {
   return { names: data.map(({ name }) => name), meta };
 }
 
-test("[M12] an app that is made has a store of its own, and a name and an id that nobody else has", async () => {
+test("[M12] a created app has its own store, and a unique name and id", async () => {
   expect(await api.must("POST", "/app", { name: "shop", appId: ID.toUpperCase() })).toEqual({
     name: "shop",
     appId: ID,
@@ -52,7 +52,7 @@ test("[M12] an app that is made has a store of its own, and a name and an id tha
   await api.must("DELETE", "/app/shop");
 });
 
-test("[M12] an app may be made with its providers; what is null is not given", async () => {
+test("[M12] an app may be created with its providers; null counts as not given", async () => {
   const given = { name: "bar", appId: null, authProviders: { guests: GUESTS } };
   const { appId, ...app } = (await api.must("POST", "/app", given)) as { readonly appId: string };
   expect(appId).toMatch(/^[0-9a-f-]{36}$/);
@@ -63,13 +63,13 @@ test("[M12] an app may be made with its providers; what is null is not given", a
 });
 
 test.each(["", "Shop", "shop_1", "-shop", "shop-", "sh op", "schön", "a/b", "a".repeat(64)])(
-  "[M10] %j is no name",
+  "[M10] %j is not a name",
   async (name) => {
     expect(await api.fail("POST", "/app", { name })).toBe("400 InvalidName");
   },
 );
 
-test("[M10] in a path what is no name is the name of nothing", async () => {
+test("[M10] in a path an invalid name is not found", async () => {
   for (const name of ["Shop", "-shop", "%20", "sch%C3%B6n", "a".repeat(64)]) {
     expect(await api.fail("GET", `/app/${name}`)).toBe("404 AppNotFound");
     expect(await api.fail("GET", `/app/${name}/apiKey/till`)).toBe("404 AppNotFound");
@@ -145,7 +145,7 @@ test.each(["PUT", "PATCH"])(
   },
 );
 
-test("[M13] providers that are not right are 400 with the place, and nothing changes", async () => {
+test("[M13] invalid providers are 400 with the place, and nothing changes", async () => {
   const { status, body } = await api.ask("PATCH", "/app/default", {
     authProviders: { staff: { type: "password" } },
   });
@@ -164,7 +164,7 @@ test("[M13] providers that are not right are 400 with the place, and nothing cha
   expect(Object.keys(api.registry.apps.named("default").authProviders)).toEqual(["development"]);
 });
 
-test("[M14] a deleted app is gone with all it had, and its store is closed", async () => {
+test("[M14] a deleted app is gone with all its data, and its store is closed", async () => {
   const { appId } = (await api.must("POST", "/app", { name: "shop" })) as { appId: string };
   const permissions = { read: { everything: true } };
   await api.must("POST", "/app/shop/apiKey", { name: "key", permissions });
@@ -189,7 +189,7 @@ test("[M14] a deleted app is gone with all it had, and its store is closed", asy
 });
 
 test.each(["PUT", "PATCH"])(
-  "[M31] what GET shows of an app may be sent back by %s, with its name and id and no others",
+  "[M31] the GET body of an app can be sent back by %s, with its own name and id and no others",
   async (method) => {
     await api.must("POST", "/app", { name: "shop", authProviders: { guests: GUESTS } });
     const shown = (await api.get("/app/shop")) as { readonly appId: string };
@@ -216,7 +216,7 @@ test.each(["PUT", "PATCH"])(
   },
 );
 
-test("[M30] deleted apps are listed in the order of names, with when their data may go", async () => {
+test("[M30] deleted apps are listed in the order of names, with the time when their data may be removed", async () => {
   const before = (await api.get("/deletedApp")) as { readonly data: readonly object[] };
   const made: { readonly name: string; readonly appId: string }[] = [];
   for (const name of ["zoo", "0", "zoo"]) {
@@ -243,7 +243,7 @@ test("[M30] deleted apps are listed in the order of names, with when their data 
   });
 });
 
-test("[M30] a deleted app comes back as it was, with its name, once", async () => {
+test("[M30] a deleted app can be restored once, unchanged, with its name", async () => {
   const { appId } = (await api.must("POST", "/app", { name: "shop" })) as { appId: string };
   await api.must("PUT", "/app/shop", { authProviders: { guests: GUESTS } });
   await api.must("PATCH", "/app/shop/settings", { strictV4: true });

@@ -13,7 +13,7 @@ import { readDocumentedRequests, withAnyEnds } from "../support/documented-reque
 
 const text = readFileSync(new URL("../../../../docs/management.md", import.meta.url), "utf8");
 
-test("every request of the page is answered as the page says", async () => {
+test("every request of the page gets the documented answer", async () => {
   const { server } = await openDataApi({ managementPort: 0 });
   const requests = readDocumentedRequests("management.md");
   expect(requests.length).toBe(25);

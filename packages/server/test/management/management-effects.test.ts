@@ -84,7 +84,7 @@ test("[M1] with a certificate the management API speaks HTTPS", async () => {
   expect(status).toBe(200);
 });
 
-test("[M9] what was answered holds with the next request, and after a restart", async () => {
+test("[M9] an answered change applies to the next request, and after a restart", async () => {
   const dataDir = temporaryFolder();
   const server = await start({ dataDir });
   await manage(server, "POST", "/app", { name: "shop" });
@@ -105,7 +105,7 @@ test("[M9] what was answered holds with the next request, and after a restart", 
   expect([await count(again, key), await count(again, gone)]).toEqual([200, 401]);
 });
 
-test("[M14] keys and sessions of a deleted app open nothing from then on, and its neighbours do not notice", async () => {
+test("[M14] keys and sessions of a deleted app open nothing from then on, and other apps are not affected", async () => {
   const server = await start();
   const guests = { type: "anonymous", sharedToken: "open sesame, please", sessionLength: 60 };
   const made: Value[] = [];
@@ -143,7 +143,7 @@ test("[M28] two rotations end the sessions of an app", async () => {
   expect(found).toEqual([200, 200, 401]);
 });
 
-test("[M30] an app that was brought back has its data and its sessions, and no keys", async () => {
+test("[M30] a restored app has its data and its sessions, and no keys", async () => {
   const dataDir = temporaryFolder();
   const server = await start({ dataDir });
   const guests = { type: "anonymous", sharedToken: "open sesame, please", sessionLength: 60 };

@@ -30,16 +30,16 @@ async function expectAllTrue(
   expect(code).toBe(0);
 }
 
-test("every example of the management API gets the answer that it states, from an empty folder on", async () => {
+test("every example of the management API gets the documented answer, from an empty folder on", async () => {
   await expectAllTrue({}, {}, []);
 }, 120_000);
 
-test("with an admin token they do as well, but for those of a server without one", async () => {
+test("with an admin token the examples pass as well, except those of a server without one", async () => {
   const env = { BIGPEER_ADMIN_TOKEN: TOKEN };
   await expectAllTrue(env, { ADMIN_TOKEN: TOKEN }, ["01-interface", "02-second-app"]);
 }, 120_000);
 
-test("with a wrong admin token nothing is told but which paths and methods there are", async () => {
+test("a wrong admin token reveals only which paths and methods exist", async () => {
   const script = await bundleScript("server/src/main");
   onTestFinished(() => script.remove());
   const dataDir = temporaryFolder();

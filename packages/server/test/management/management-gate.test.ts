@@ -58,7 +58,7 @@ test.each([
   "localhost:65536",
   "127.999.1.1",
   "127.0.0.1:80:80",
-])("[M3] without a token the Host %j may not, with an Origin neither", (host) => {
+])("[M3] without a token the Host %j may not manage, nor with an Origin", (host) => {
   const gate = makeGate(undefined);
   expect(admit(gate, { host })).toBe("403 HostNotAllowed");
   expect(admit(gate, { host, origin: `http://${host}` })).toBe("403 HostNotAllowed");
@@ -79,18 +79,18 @@ test.each([
   ["127.0.0.1:8081", "http://example.com"],
   ["localhost:8081", "null"],
   ["localhost:8081", ""],
-])("[M3] at %s the Origin %j may not", (host, origin) => {
+])("[M3] at %s the Origin %j may not manage", (host, origin) => {
   expect(admit(makeGate(undefined), { host, origin })).toBe("403 OriginNotAllowed");
 });
 
-test("[M3] over HTTPS the origin of the server is one of HTTPS", () => {
+test("[M3] over HTTPS the own origin of the server has the scheme https", () => {
   const gate = makeGate(undefined);
   const host = "localhost:8081";
   expect(admit(gate, { host, origin: "https://localhost:8081" }, true)).toBe("loopback");
   expect(admit(gate, { host, origin: "http://localhost:8081" }, true)).toBe("403 OriginNotAllowed");
 });
 
-test("[M4] with a token whoever has it may manage, from wherever he comes", () => {
+test("[M4] with a token every caller that has it may manage, from any address", () => {
   const host = "example.com";
   for (const authorization of [`Bearer ${TOKEN}`, `bearer  ${TOKEN} `]) {
     expect(admit(makeGate(TOKEN), { host, authorization })).toBe("admin token");
@@ -132,7 +132,7 @@ test("[M4] after 20 wrong tokens all are 429, unless the right one came from the
 });
 
 test.each([undefined, TOKEN])(
-  "[M37] pages of other sites may not ask, with the token %s",
+  "[M37] pages of other sites may not call, with the token %s",
   (token) => {
     const headers = {
       host: "localhost:8081",

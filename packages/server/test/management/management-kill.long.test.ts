@@ -43,7 +43,7 @@ async function auditOf(served: Served): Promise<string[]> {
     .toReversed();
 }
 
-test("[M9] [M29] after SIGKILL every management change that was answered is there, and each other one is there with its entry in the audit log or not at all", async () => {
+test("[M9] [M29] after SIGKILL every answered management change is kept, and others with their audit entry or not at all", async () => {
   const script = await bundleScript("server/src/main");
   onTestFinished(() => script.remove());
   const dataDir = join(temporaryFolder(), "data");

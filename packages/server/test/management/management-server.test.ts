@@ -32,7 +32,7 @@ function statusOf(url: string, path: string, headers: Record<string, string>): P
   });
 }
 
-test("[M1] health is told without a credential", async () => {
+test("[M1] health needs no credential", async () => {
   for (const { server } of [api, guarded]) {
     expect(reported(await sendTo(server.url, "GET", "/health/live"))).toEqual({
       status: 200,
@@ -74,7 +74,7 @@ function start(changes: Partial<Config>): Promise<unknown> {
   return startManagement({ config, registry, apps, log: () => {}, platform: nodePlatform });
 }
 
-test("[M2] on an address that others reach it does not start without a token", async () => {
+test("[M2] on an address that others can reach it does not start without a token", async () => {
   for (const managementHost of ["0.0.0.0", "::", "192.0.2.1", "example.com"]) {
     const error = await start({ managementHost }).catch((caught: unknown) => caught);
     expect(error, managementHost).toBeInstanceOf(PeerError);
@@ -83,7 +83,7 @@ test("[M2] on an address that others reach it does not start without a token", a
   }
 });
 
-test("a port that is taken is told with the setting that chooses another", async () => {
+test("a port in use is reported with the setting that changes it", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void other.close());
   await new Promise((resolve) => other.once("listening", resolve));
@@ -93,7 +93,7 @@ test("a port that is taken is told with the setting that chooses another", async
   );
 });
 
-test("[M3] a name that leads here, and a page of another origin, are 403", async () => {
+test("[M3] a foreign name that resolves to this machine, and a page of another origin, are 403", async () => {
   const { url } = api.server;
   const path = `${BIG_PEER}/app`;
   expect(await statusOf(url, path, { host: "localhost" })).toBe(200);
@@ -121,7 +121,7 @@ const UNAUTHORIZED = {
   },
 };
 
-test("[M4] with a token every resource asks for it", async () => {
+test("[M4] with a token every resource requires it", async () => {
   for (const { path, methods } of RESOURCES) {
     for (const method of Object.keys(methods)) {
       const target = BIG_PEER + path.replaceAll(/\{\w+\}/g, "x");
@@ -148,7 +148,7 @@ test("[M4] wrong tokens are 401 with a challenge, and many of them 429", async (
   expect(found[20]).toEqual([429, null, true]);
 });
 
-test("[M5] who asks is checked before the form, the body, and the name of the Big Peer", async () => {
+test("[M5] the caller is checked before the format, the body, and the name of the Big Peer", async () => {
   const huge = "x".repeat(2_000_000);
   const headers = { "content-type": "text/plain" };
   for (const path of [`${BIG_PEER}/app`, "/namespace/x/bigPeer/y/app"]) {
@@ -162,7 +162,7 @@ test.each([
   "/namespace/default/bigPeer/BIG-PEER/app",
   "/namespace/default/bigPeer/other/app/default/apiKey",
   "/namespace/default/bigPeer/other/audit",
-])("[M6] %s is of another Big Peer", async (path) => {
+])("[M6] %s belongs to another Big Peer", async (path) => {
   expect(reported(await api.send("GET", path))).toEqual({
     status: 404,
     body: {
@@ -174,7 +174,7 @@ test.each([
   });
 });
 
-test("[M6] names that a server was given are those of its paths", async () => {
+test("[M6] the configured names of a server are those of its paths", async () => {
   const named = await openManagement({ namespace: "shops", name: "north" });
   const reply = await named.send("GET", "/namespace/shops/bigPeer/north/app");
   expect(reply.status).toBe(200);
@@ -217,7 +217,7 @@ test("[M7] a body in another charset, or compressed, is 415", async () => {
   }
 });
 
-test("[M7] a body of more than 1 MiB is 413, also when it comes in chunks", async () => {
+test("[M7] a body of more than 1 MiB is 413, also in chunks", async () => {
   const text = JSON.stringify({ name: "x".repeat(1024 * 1024) });
   const problem = {
     status: 413,
@@ -274,7 +274,7 @@ test.each(["/", "/app", "/namespace", BIG_PEER, `${BIG_PEER}/x`, "/x"])(
 );
 
 test.each([`${BIG_PEER}/app/`, `${BIG_PEER}/apps`])(
-  "[M8] %s is 404 with the path that was probably meant",
+  "[M8] %s is 404 with a suggested path",
   async (path) => {
     const detail = `there is nothing at ${path}; did you mean ${BIG_PEER}/app?`;
     const body = { title: "NotFound", detail };
@@ -282,7 +282,7 @@ test.each([`${BIG_PEER}/app/`, `${BIG_PEER}/apps`])(
   },
 );
 
-test("[M8] a method that is not served is 405 with those that are", async () => {
+test("[M8] an unsupported method is 405 with the supported ones", async () => {
   const reply = await api.ask("DELETE", "/app");
   const path = "/namespace/{namespace}/bigPeer/{bigPeer}/app";
   expect(reported(reply)).toEqual({
@@ -298,7 +298,7 @@ test("[M8] a method that is not served is 405 with those that are", async () => 
   );
 });
 
-test("[M8] answers are JSON whatever is accepted, and every one has the id of its request", async () => {
+test("[M8] answers are JSON whatever Accept says, and each has its request id", async () => {
   const headers = { accept: "application/cbor" };
   const reply = await api.send("GET", `${BIG_PEER}/app`, undefined, headers);
   expect(reply.headers.get("content-type")).toBe("application/json");

@@ -20,14 +20,14 @@ test.each([
   expect(pageBody(LETTERS, query, (letter) => letter)).toEqual({ data, meta });
 });
 
-test("[M11] a list without entries is one page without entries", () => {
+test("[M11] an empty list is one empty page", () => {
   const show = (): null => null;
   const empty = { page: 1, size: 0, totalPages: 1 };
   expect(pageBody([], "", show)).toEqual({ data: [], meta: empty });
   expect(pageBody([], "size=10", show)).toEqual({ data: [], meta: { ...empty, size: 10 } });
 });
 
-test.each(["page", "size"])("[M11] a %s that comes twice is refused", (name) => {
+test.each(["page", "size"])("[M11] a repeated %s is refused", (name) => {
   const error = new PeerError("value.invalid", "expected it once", { at: `the parameter ${name}` });
   expect(() => readPageRequest(`${name}=1&${name}=1`)).toThrow(error);
 });
@@ -39,7 +39,7 @@ test.each([
   ["page=", "page", 1000000, ""],
   ["size=1001", "size", 1000, "1001"],
   ["page=1&size=all", "size", 1000, "all"],
-])("[M11] ?%s is refused, for its %s", (query, name, max, found) => {
+])("[M11] ?%s is refused because of its %s", (query, name, max, found) => {
   const message = `expected a number from 1 to ${max}, found "${found}"`;
   const error = new PeerError("value.invalid", message, { at: `the parameter ${name}` });
   expect(() => readPageRequest(query)).toThrow(error);

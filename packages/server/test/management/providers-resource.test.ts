@@ -30,7 +30,7 @@ function stored(name: string): unknown {
   return api.registry.apps.named("shop").authProviders[name];
 }
 
-test("[M20] a provider is made, replaced by the same call, and replaced at its own path", async () => {
+test("[M20] a provider is created, replaced by the same call, and replaced at its own path", async () => {
   expect(await put("staff", HOOK)).toEqual({
     name: "shop",
     appId,
@@ -124,7 +124,7 @@ test("[M21] secrets are kept and never shown", async () => {
   await api.must("PUT", "/app/shop", { authProviders: {} });
 });
 
-test("[M22] a new secret of a webhook stands beside the one before", async () => {
+test("[M22] a new secret of a webhook is valid next to the previous one", async () => {
   await put("staff", HOOK);
   const path = `${PROVIDERS}/staff/webhookSecret`;
   const made: unknown[] = [];
@@ -156,7 +156,7 @@ test("[M23] a provider is deleted by DELETE and by POST, once", async () => {
   expect(await api.fail("DELETE", "/app/none/provider/staff")).toBe("404 AppNotFound");
 });
 
-test("the names of the language itself are names like others", async () => {
+test("names such as constructor and __proto__ are ordinary names", async () => {
   for (const name of ["constructor", "toString", "__proto__"]) {
     expect(await api.fail("GET", `${PROVIDERS}/${name}`)).toBe("404 AuthProviderNotFound");
   }
@@ -166,7 +166,7 @@ test("the names of the language itself are names like others", async () => {
   expect(await api.get(PROVIDERS)).toEqual(NONE);
 });
 
-test("[M31] what GET shows of a provider may be sent back, with its name and no other", async () => {
+test("[M31] the GET body of a provider can be sent back, with its own name and no other", async () => {
   await put("tokens", JWT);
   const shown = (await api.get(`${PROVIDERS}/tokens`)) as object;
   expect(await api.must("PUT", `${PROVIDERS}/tokens`, shown)).toEqual(shown);
@@ -181,7 +181,7 @@ test("[M31] what GET shows of a provider may be sent back, with its name and no 
   await api.must("DELETE", `${PROVIDERS}/tokens`);
 });
 
-test("[M27] settings are set together by PUT and one by one by PATCH", async () => {
+test("[M27] PUT sets all settings together, and PATCH single ones", async () => {
   const path = "/app/shop/settings";
   const off = { strictV4: false, unknownCollectionsAreEmpty: false };
   expect(await api.get(path)).toEqual(off);
@@ -202,7 +202,7 @@ test("[M27] settings are set together by PUT and one by one by PATCH", async () 
   expect(await api.fail("GET", "/app/none/settings")).toBe("404 AppNotFound");
 });
 
-test("[M28] the session key of before verifies until the next rotation", async () => {
+test("[M28] the previous session key verifies until the next rotation", async () => {
   const keys = (): readonly string[] =>
     api.registry.apps.named("shop").sessionKeys.map(({ id }) => id);
   const [first] = keys();
@@ -214,7 +214,7 @@ test("[M28] the session key of before verifies until the next rotation", async (
   expect(await api.fail("POST", "/app/none/sessionKey/rotate")).toBe("404 AppNotFound");
 });
 
-test("[M29] the audit log has every change with who asked, the newest first, and no failure", async () => {
+test("[M29] the audit log has every change with its author, the newest first, and no failures", async () => {
   const reply = await api.ask("PATCH", "/app/shop/settings", { strictV4: true });
   expect(await api.fail("DELETE", "/app/none")).toBe("404 AppNotFound");
   const { data, meta } = (await api.get("/audit?size=2")) as {

@@ -14,7 +14,7 @@ function secretOf(): string | undefined {
   return replicationSecrets.get(apps.named("default").id);
 }
 
-test("[M35] a secret is set, replaced and taken away, and none of it is shown", async () => {
+test("[M35] a secret can be set, replaced and removed, and is never shown", async () => {
   expect(await api.must("PUT", PATH, { secret: SECRET })).toBeNull();
   expect(secretOf()).toBe(SECRET);
   expect(await api.fail("GET", PATH)).toBe("405 MethodNotAllowed");
@@ -25,7 +25,7 @@ test("[M35] a secret is set, replaced and taken away, and none of it is shown", 
   expect(await api.must("DELETE", PATH)).toBeNull();
 });
 
-test("[M35] each change is in the audit log, without the secret; what changes nothing is not", async () => {
+test("[M35] each change is in the audit log, without the secret; a call that changes nothing is not", async () => {
   const before = (await api.get("/audit?size=1")) as { meta: { totalPages: number } };
   await api.must("PUT", PATH, { secret: SECRET });
   await api.must("PUT", PATH, { secret: SECRET });
@@ -49,7 +49,7 @@ test("[M35] each change is in the audit log, without the secret; what changes no
 });
 
 test.each(["", "short", "with a space in it!", "über-0123456789abc", "x".repeat(1025)])(
-  "[M35] %j is no secret, and is not repeated",
+  "[M35] %j is not a secret, and is not repeated in the error",
   async (secret) => {
     const detail = "expected 16 to 1024 ASCII characters without spaces at secret";
     expect(reported(await api.ask("PUT", PATH, { secret }))).toEqual({
@@ -60,7 +60,7 @@ test.each(["", "short", "with a space in it!", "über-0123456789abc", "x".repeat
   },
 );
 
-test("[M35] a body without it, or with more, is refused; so is an app that there is not", async () => {
+test("[M35] a body without the secret, or with more fields, is refused; so is an unknown app", async () => {
   expect(await api.fail("PUT", PATH, {})).toBe("400 InvalidRequest");
   expect(await api.fail("PUT", PATH, { secret: SECRET, more: 1 })).toBe("400 InvalidRequest");
   const none = "/app/nobody/replicationSecret";
@@ -68,7 +68,7 @@ test("[M35] a body without it, or with more, is refused; so is an app that there
   expect(await api.fail("DELETE", none)).toBe("404 AppNotFound");
 });
 
-test("[M14] the secret goes with its app, and does not come back with it", async () => {
+test("[M14] the secret is deleted with its app, and not restored with it", async () => {
   const { appId } = (await api.must("POST", "/app", { name: "shop" })) as { appId: string };
   await api.must("PUT", "/app/shop/replicationSecret", { secret: SECRET });
   const { replicationSecrets } = api.registry;
@@ -79,7 +79,7 @@ test("[M14] the secret goes with its app, and does not come back with it", async
   expect(replicationSecrets.get(appId)).toBe(undefined);
 });
 
-test("[M34] where there are no links a replication has none, and one of another app is none", async () => {
+test("[M34] without links the status of a replication has none, and one of another app is not found", async () => {
   await api.must("POST", "/app/default/bigPeerReplication", { name: "north" });
   expect(await api.get("/app/default/bigPeerReplication/north/status")).toEqual({
     name: "north",
@@ -93,7 +93,7 @@ test("[M34] where there are no links a replication has none, and one of another 
   expect(await api.fail("PUT", path("default", "north"), {})).toBe("405 MethodNotAllowed");
 });
 
-test("[M33] whoever follows the registry is told of changes of replications and secrets", async () => {
+test("[M33] listeners of the registry are notified of changes to replications and secrets", async () => {
   const changes: boolean[] = [];
   const stop = api.registry.onChange(({ isOfLinks }) => void changes.push(isOfLinks));
   const replications = "/app/default/bigPeerReplication";

@@ -20,7 +20,7 @@ const FULL = {
   queriesByCollection: { cars: ["color == 'blue'", "true"], trains: [] },
 };
 
-test("[M24] a replication has its addresses and queries, each once, and none unless they are given", async () => {
+test("[M24] a replication has its addresses and queries, each once, and none by default", async () => {
   for (const body of [{}, { connections: null, queriesByCollection: null }]) {
     expect(await makeNorth(body)).toEqual(EMPTY);
     await api.must("DELETE", NORTH);
@@ -77,7 +77,7 @@ test("[M24] names are unique over all apps", async () => {
 });
 
 test.each(["PUT", "PATCH"])(
-  "[M25] %s changes what is given, and null empties it",
+  "[M25] %s changes the given fields, and null clears them",
   async (method) => {
     await makeNorth(FULL);
     const { connections, queriesByCollection } = FULL;
@@ -97,7 +97,7 @@ test.each(["PUT", "PATCH"])(
 );
 
 test.each(["PUT", "PATCH"])(
-  "[M31] what GET shows of a replication may be sent back by %s, with its name and no other",
+  "[M31] the GET body of a replication can be sent back by %s, with its own name and no other",
   async (method) => {
     await makeNorth(FULL);
     expect(await api.must(method, NORTH, FULL)).toEqual(FULL);
@@ -112,7 +112,7 @@ test.each(["PUT", "PATCH"])(
   },
 );
 
-test("[M36] eager attachments are set by POST, PUT and PATCH, shown, and taken back by onDemand or null", async () => {
+test("[M36] eager attachments are set by POST, PUT and PATCH, shown, and reset by onDemand or null", async () => {
   const eager = { ...EMPTY, attachments: "eager" };
   for (const attachments of ["onDemand", null]) {
     expect(await makeNorth({ attachments })).toEqual(EMPTY);
@@ -138,7 +138,7 @@ test("[M36] eager attachments are set by POST, PUT and PATCH, shown, and taken b
   await api.must("DELETE", NORTH);
 });
 
-test("[M26] an unknown replication is 404, one of another app is 400, whether or not there is that app", async () => {
+test("[M26] an unknown replication is 404, one of another app is 400, whether or not that app exists", async () => {
   await makeNorth();
   await api.must("POST", "/app", { name: "shop" });
   for (const method of ["GET", "PUT", "PATCH", "DELETE"]) {

@@ -26,7 +26,7 @@ function keptLog() {
   return { log, events };
 }
 
-test("a request that failed on our side is an error, every other is for debugging", () => {
+test("a request that failed in the server is an error, every other is logged at debug level", () => {
   const { log, events } = keptLog();
   const remoteAddress = "192.0.2.1";
   const request = { requestId: "r1", operation: "execute", method: "POST", remoteAddress };
@@ -41,7 +41,7 @@ test("a request that failed on our side is an error, every other is for debuggin
   });
 });
 
-test("a slow statement is told with its text, cut, and without its arguments", async () => {
+test("a slow statement is logged with its text, truncated, and without its arguments", async () => {
   const { log, events } = keptLog();
   const store = await Store.open(new MemoryKeyValue(), nodePlatform);
   const statements = new StatementRunner({
@@ -70,7 +70,7 @@ test("a slow statement is told with its text, cut, and without its arguments", a
   expect(JSON.stringify(events)).not.toContain("private");
 });
 
-test("a statement that its time limit stopped is told as that, with how long it had run", () => {
+test("a statement that its time limit stopped is logged as such, with its duration", () => {
   const { log, events } = keptLog();
   const text = "SELECT * FROM cars";
   const fields = { app_id: "a1", text, state: "timed_out", times: { elapsed: 30_000.5 } };
@@ -90,7 +90,7 @@ test("a statement that its time limit stopped is told as that, with how long it 
   ]);
 });
 
-test("a statement that ran on peers is told with how many answered, and how the others failed", () => {
+test("a statement that ran on peers is logged with the number of answers, and the failures of the others", () => {
   const { log, events } = keptLog();
   const results = ["answered", "lost", "answered", "timeout"];
   const run = { requestId: "r1", appId: "a", credentialId: "k", elapsedMs: 1.23456 };

@@ -42,7 +42,7 @@ test("a line of JSON has level, time, the fields and the message", () => {
   expect(rest).toEqual({ level: "warn", ...fields, msg: "one\n  two" });
 });
 
-test("a line of text has time, level, message, and the fields when there are any", () => {
+test("a line of text has time, level, message, and the fields if there are any", () => {
   const pattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z warn one two\n$/;
   expect(line("text", "one\n  two")).toMatch(pattern);
   const fields = {
@@ -61,7 +61,7 @@ test("a line of text has time, level, message, and the fields when there are any
   );
 });
 
-test("an event is one line whatever its message and fields carry", () => {
+test("an event is one line, whatever its message and fields contain", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.jsonValue(), (message, value) => {
       const text = `one\r${message}\ntwo\u2028`;
@@ -72,17 +72,17 @@ test("an event is one line whatever its message and fields carry", () => {
   );
 });
 
-test("text says nothing to the terminal itself", () => {
+test("control characters for the terminal are escaped in text", () => {
   expect(textLine("a\u001b[2Jb", { path: "/\u001b[2J\u0085" })).toBe(
     'warn a\\x1b[2Jb path="/\\u001b[2J\\x85"\n',
   );
 });
 
-test("a message is not a pattern", () => {
+test("a message is not a format string", () => {
   expect(jsonLine("100%% of %s and %j")?.msg).toBe("100%% of %s and %j");
 });
 
-test("fields that hold secrets are hidden in both formats, also inside another field", () => {
+test("secret fields are hidden in both formats, also nested ones", () => {
   const names = ["authorization", "apiKey", "token", "secret", "password", "cookie"];
   const secrets = Object.fromEntries(names.map((name) => [name, "hunter2"]));
   for (const format of ["json", "text"] as const) {
@@ -98,7 +98,7 @@ test("fields that hold secrets are hidden in both formats, also inside another f
   });
 });
 
-test("of an API key only the id is told, wherever it stands and also when it was cut", () => {
+test("only the id of an API key is logged, anywhere in a text and also if it was truncated", () => {
   for (const format of ["json", "text"] as const) {
     for (const before of ["", " ", "\n", "Bearer ", "x", '"', "é"]) {
       for (const key of [KEY, KEY.slice(0, 40), `${KEY}more`]) {
@@ -115,7 +115,7 @@ test("of an API key only the id is told, wherever it stands and also when it was
   }
 });
 
-test("a token is not told, wherever it stands and also without its signature", () => {
+test("a token is not logged, anywhere in a text and also without its signature", () => {
   const claims = Buffer.from(JSON.stringify({ sub: "ada", aud: "shop" })).toString("base64url");
   const header = Buffer.from(JSON.stringify({ alg: "HS256" })).toString("base64url");
   for (const format of ["json", "text"] as const) {
@@ -137,7 +137,7 @@ test("events below the level are left out", () => {
   expect(lines.map((each) => JSON.parse(each).level)).toEqual(["warn", "error"]);
 });
 
-test("a field that has no JSON does not stop the event", () => {
+test("a field without a JSON form does not stop the event", () => {
   const circle: { self?: unknown } = {};
   circle.self = circle;
   const thrower = {
@@ -151,7 +151,7 @@ test("a field that has no JSON does not stop the event", () => {
   }
 });
 
-test("what the world did is a sentence with its cause and no stack", () => {
+test("an expected error is a sentence with its cause and no stack", () => {
   const cause = new Error("no space left");
   const error = new PeerError("store.full", "disk full: the write was not committed", { cause });
   expect(describeError(error)).toBe("disk full: the write was not committed: no space left");
@@ -159,7 +159,7 @@ test("what the world did is a sentence with its cause and no stack", () => {
   expect(describeError(denied)).toBe("EACCES: denied, mkdir '/x'");
 });
 
-test("what we did wrong is told with its stack", () => {
+test("an internal error is logged with its stack", () => {
   expect(describeError(new TypeError("undefined is not a function"))).toMatch(/log\.test\.ts/);
   expect(describeError("thrown text")).toBe("thrown text");
 });

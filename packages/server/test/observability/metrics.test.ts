@@ -57,7 +57,7 @@ async function memoryApp(id: string): Promise<MemoryApp> {
 
 const INSERT = "INSERT INTO cars DOCUMENTS ({'doors': 3}), ({'doors': 5})";
 
-test("every line of the text can be read, and every metric has its help and type", async () => {
+test("every line of the text can be parsed, and every metric has its help and type", async () => {
   const metrics = openMetrics();
   const app = await memoryApp("a1");
   metrics.watchApp(app);
@@ -112,7 +112,7 @@ test("requests are counted by operation, method and status, with their time and 
   ]);
 });
 
-test("whatever methods clients make up, they are one", async () => {
+test("all unknown methods are counted as one", async () => {
   const metrics = openMetrics();
   for (const method of ["GET", "BREW", "M-SEARCH", 'X"\n', "get"]) {
     metrics.answered({ operation: "none", method, status: 404, elapsedMs: 1 });
@@ -123,7 +123,7 @@ test("whatever methods clients make up, they are one", async () => {
   });
 });
 
-test("credentials that failed are counted", async () => {
+test("failed credentials are counted", async () => {
   const metrics = openMetrics();
   metrics.credentialFailed();
   metrics.credentialFailed();
@@ -132,7 +132,7 @@ test("credentials that failed are counted", async () => {
   });
 });
 
-test("an app tells of its store and its statements", async () => {
+test("metrics of an app cover its store and its statements", async () => {
   const metrics = openMetrics();
   const app = await memoryApp("a1");
   metrics.watchApp(app);
@@ -152,7 +152,7 @@ test("an app tells of its store and its statements", async () => {
   });
 });
 
-test("apps are counted, and those that are open", async () => {
+test("apps and open apps are counted", async () => {
   const metrics = openMetrics();
   const unwatch = metrics.watchApp(await memoryApp("a1"));
   const counted = async (): Promise<unknown> => samplesOf(metrics, "bigpeer_apps");
@@ -161,7 +161,7 @@ test("apps are counted, and those that are open", async () => {
   expect(await counted()).toEqual({ bigpeer_apps: 3, bigpeer_apps_open: 0 });
 });
 
-test("an app that has nothing yet tells so", async () => {
+test("an empty app has metrics of zero", async () => {
   const metrics = openMetrics();
   metrics.watchApp(await memoryApp("a1"));
   const { samples } = await read(metrics);
@@ -172,7 +172,7 @@ test("an app that has nothing yet tells so", async () => {
   expect(samples.get('bigpeer_commit_duration_seconds_count{app="a1"}')).toBe(0);
 });
 
-test("the documents of a store with very many collections are left out", async () => {
+test("documents of a store with very many collections are not listed", async () => {
   const metrics = openMetrics();
   const app = await memoryApp("a1");
   metrics.watchApp(app);
@@ -186,7 +186,7 @@ test("the documents of a store with very many collections are left out", async (
   expect(samples.get('bigpeer_store_transaction_id{app="a1"}')).toBe(1);
 });
 
-test("commits are counted, with their transactions and those that failed", async () => {
+test("commits are counted, with their transactions and failures", async () => {
   const metrics = openMetrics();
   const app = await memoryApp("a1");
   metrics.watchApp(app);
@@ -211,7 +211,7 @@ test("commits are counted, with their transactions and those that failed", async
   });
 });
 
-test("writes that wait and statements that run are told while they do", async () => {
+test("waiting writes and running statements are shown while they last", async () => {
   const metrics = openMetrics();
   const app = await memoryApp("a1");
   metrics.watchApp(app);
@@ -228,7 +228,7 @@ test("writes that wait and statements that run are told while they do", async ()
   });
 });
 
-test("the size of the data file is told", async () => {
+test("the size of the data file is shown", async () => {
   const metrics = openMetrics();
   const folder = join(temporaryFolder(), "store");
   const storeFolder = await createStore(folder, testHost());
@@ -242,7 +242,7 @@ test("the size of the data file is told", async () => {
   expect(later.has('bigpeer_store_documents{app="a1"}')).toBe(false);
 });
 
-test("an app whose store is closed has no figures of it, and the others have theirs", async () => {
+test("an app whose store is closed has no store metrics, and the others have theirs", async () => {
   const metrics = openMetrics();
   const closed = await memoryApp("a1");
   const open = await memoryApp("a2");
@@ -273,7 +273,7 @@ test("an app that is no longer watched leaves nothing behind", async () => {
   });
 });
 
-test("the process tells what it uses", async () => {
+test("metrics of the process are shown", async () => {
   const metrics = openMetrics();
   const { samples } = await read(metrics);
   for (const name of ["cpu_seconds_total", "resident_memory_bytes", "start_time_seconds"]) {
@@ -283,7 +283,7 @@ test("the process tells what it uses", async () => {
   expect(samples.get("nodejs_eventloop_lag_p99_seconds")).toBeGreaterThanOrEqual(0);
 });
 
-test("servers in one process count for themselves", async () => {
+test("servers in one process count separately", async () => {
   const [first, second] = [openMetrics(), openMetrics()];
   first.answered({ operation: "execute", method: "POST", status: 200, elapsedMs: 1 });
   expect(await second.scrape()).not.toContain('operation="execute"');
@@ -308,7 +308,7 @@ test("/metrics answers with the text and its content type", async () => {
   expect(samples.get('bigpeer_info{version="1.2.3"}')).toBe(1);
 });
 
-test("many who ask at once are told the same, and it is put together once", async () => {
+test("concurrent requests get the same text, which is built once", async () => {
   let collected = 0;
   const appsKnown = (): number => ++collected;
   const metrics = new Metrics({ version: "1.2.3", requestsInFlight: () => 0, appsKnown });

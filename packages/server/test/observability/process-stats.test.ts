@@ -21,7 +21,7 @@ function collectGarbage(): void {
   runInNewContext("gc")();
 }
 
-test("memory, processor time and the start of the process are told", () => {
+test("memory, processor time and the start of the process are reported", () => {
   const { stats } = openStats();
   const reading = stats.read();
   expect(reading.residentBytes).toBeGreaterThan(reading.heapUsedBytes);
@@ -36,7 +36,7 @@ test.runIf(process.platform === "linux")("open files are counted", () => {
   expect(openStats().stats.read().openFiles).toBeGreaterThan(0);
 });
 
-test("an event loop that was blocked was late", async () => {
+test("a blocked event loop has a delay", async () => {
   const { stats } = openStats();
   await vi.waitFor(async () => {
     // The watch measures from one look to the next: one before, one after.
@@ -48,7 +48,7 @@ test("an event loop that was blocked was late", async () => {
   });
 });
 
-test("pauses of the garbage collector are told until the watch ends", async () => {
+test("garbage collection pauses are reported until the watch ends", async () => {
   const ended = openStats();
   const watching = openStats();
   collectGarbage();

@@ -59,7 +59,7 @@ test.each<[string, ReceivedAnswer]>([
     "without content",
     { operation: "head_attachment", status: 304, headers: headersOf({ etag: '"a"' }) },
   ],
-])("an answer %s has no fault", (_, answer) => {
+])("an answer %s is valid", (_, answer) => {
   expect(answerFaults(answer)).toEqual([]);
 });
 
@@ -115,6 +115,6 @@ test.each<[string, ReceivedAnswer, string]>([
     { ...EXECUTED, status: 400, body: { message: "no" } },
     `/: must have required property 'queryType' {"missingProperty":"queryType"}`,
   ],
-])("a wrong %s is seen", (_, answer, fault) => {
+])("a wrong %s is found", (_, answer, fault) => {
   expect(answerFaults(answer)).toContain(fault);
 });

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { OPERATION_TEXTS } from "../../src/openapi/operation-texts.ts";
 import { type OperationName, openDataApi } from "../support/data-api.ts";
 
-test("every example of a request is answered with 200, in the form of its example", async () => {
+test("every example request is answered with 200, in the format of its example", async () => {
   const api = await openDataApi();
   const examples = Object.entries(OPERATION_TEXTS).flatMap(([operation, text]) =>
     text.examples.map((example) => ({ operation: operation as OperationName, ...example })),

@@ -34,7 +34,7 @@ function tokenOfProvider(): { readonly provider: string; readonly token: string 
   return { provider: name, token: config?.type === "anonymous" ? config.sharedToken : "" };
 }
 
-test("a login is answered as the document says, in JSON and as a form", async () => {
+test("a login is answered as documented, in JSON and as a form", async () => {
   const given = tokenOfProvider();
   const answer = {
     status: 200,
@@ -50,7 +50,7 @@ test("a login is answered as the document says, in JSON and as a form", async ()
   expect(await logIn(form, "application/x-www-form-urlencoded")).toEqual(answer);
 });
 
-test("a login that fails is answered as the document says", async () => {
+test("a failed login is answered as documented", async () => {
   const statuses: number[] = [];
   const note = async (reply: Promise<LoginReply>): Promise<void> => {
     statuses.push((await reply).status);

@@ -62,14 +62,14 @@ test.each([
   "/api/v4/swagger.json",
   "/api/v5/swagger.json",
   "/6bb92a35-e1bf/api/v4/swagger.json",
-])("%s is the document, for everybody", async (path) => {
+])("%s is the document, without a credential", async (path) => {
   const response = await get(path);
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toBe("application/json");
   expect(parseJson(await response.text())).toEqual(openApiDocument({ version: VERSION }));
 });
 
-test("the document is JSON for a client that prefers CBOR, and can be asked for with HEAD", async () => {
+test("the document is JSON for a client that prefers CBOR, and supports HEAD", async () => {
   const wanted = await get("/openapi.json", { accept: "application/cbor" });
   expect(wanted.headers.get("content-type")).toBe("application/json");
   const asked = await fetch(`${server.url}/openapi.json`, { method: "HEAD" });
@@ -78,7 +78,7 @@ test("the document is JSON for a client that prefers CBOR, and can be asked for 
   expect([sent.status, sent.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
 });
 
-test.each(["br", "gzip", "identity"])("the document can be had in %s", async (coding) => {
+test.each(["br", "gzip", "identity"])("the document is available in %s", async (coding) => {
   const headers = { "accept-encoding": coding };
   for (let time = 0; time < 2; time++) {
     const response = await get("/openapi.json", headers);
@@ -90,7 +90,7 @@ test.each(["br", "gzip", "identity"])("the document can be had in %s", async (co
 });
 
 test.each(["/openapi.json", "/docs", "/docs/swagger-ui-bundle.js", "/docs/NOTICE"])(
-  "whoever has %s gets it no second time",
+  "a client that has %s gets 304 the second time",
   async (path) => {
     const first = await get(path, { "accept-encoding": "gzip" });
     await first.arrayBuffer();
@@ -116,7 +116,7 @@ test.each([
   ["/docs/swagger-ui-bundle.js.LICENSE.txt", "text/plain; charset=utf-8"],
   ["/docs/LICENSE", "text/plain; charset=utf-8"],
   ["/docs/NOTICE", "text/plain; charset=utf-8"],
-])("%s is %s, and nothing is loaded from elsewhere", async (path, type) => {
+])("%s is %s, and nothing is loaded from other hosts", async (path, type) => {
   const response = await get(path);
   expect([response.status, response.headers.get("content-type")]).toEqual([200, type]);
   expect(response.headers.get("x-content-type-options")).toBe("nosniff");
@@ -132,7 +132,7 @@ test.each([
   ]);
 });
 
-test("every link of the page leads to something here", async () => {
+test("every link of the page leads to an existing path", async () => {
   const text = await (await get("/docs")).text();
   const links = [...text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, link = ""]) => link);
   const local = links.filter((link) => link !== "data:,");
@@ -148,7 +148,7 @@ test("every link of the page leads to something here", async () => {
   }
 });
 
-test("the page has no script in its text, and its script neither keeps a key nor calls a validator", async () => {
+test("the page has no inline script, and its script neither stores a key nor calls a validator", async () => {
   const text = await (await get("/docs")).text();
   expect(text).not.toMatch(/<script>|<style|onload=|https?:/);
   const script = await (await get("/docs/start.js")).text();
@@ -164,7 +164,7 @@ test("the page has no script in its text, and its script neither keeps a key nor
   }
 });
 
-test("a slash at the end leads to the page without one, where its links are right", async () => {
+test("a trailing slash redirects to the page without one, where its links are right", async () => {
   const response = await get("/docs/");
   expect([response.status, response.headers.get("location")]).toEqual([308, "../docs"]);
   const { url, status } = await fetch(`${server.url}/docs/`);
@@ -172,13 +172,13 @@ test("a slash at the end leads to the page without one, where its links are righ
 });
 
 test.each(["secret", "index.html", "version", "..%2fsecret", "a/b", "__proto__"])(
-  "/docs/%s is nothing",
+  "/docs/%s is not found",
   async (name) => {
     expect((await get(`/docs/${name}`)).status).toBe(404);
   },
 );
 
-test("the page may call the address that clients use", async () => {
+test("the page may call the public address of the server", async () => {
   const pages = docsEndpoints({
     folder: createPage("elsewhere"),
     serverUrl: "https://peer.example.com/big",
@@ -206,7 +206,7 @@ test("without its files the page says so, until they are there", async () => {
   expect((await fetch(`${bare.url}/docs`)).status).toBe(200);
 });
 
-test("a short page is compressed once, not for each who asks", async () => {
+test("a short page is compressed once, not for each request", async () => {
   const bytes = Buffer.from("the same words again ".repeat(100));
   const content = new FixedContent(bytes, { "content-type": "text/plain" });
   const request = handMadeRequest({ headers: { "accept-encoding": "gzip" } });

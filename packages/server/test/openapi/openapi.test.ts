@@ -70,7 +70,7 @@ const operations = Object.entries(objectAt("#/paths")).flatMap(([path, item]) =>
   })),
 );
 
-describe("the document is one", () => {
+describe("the document is valid OpenAPI", () => {
   test("it has the versions of the format, of the interface and of the program", () => {
     expect(document["openapi"]).toBe("3.1.0");
     expect(document["info"]).toEqual(
@@ -80,13 +80,13 @@ describe("the document is one", () => {
     expect(Object.keys(document)).toEqual(known);
   });
 
-  test("every reference leads to something", () => {
+  test("every reference resolves", () => {
     const references = objects.flatMap(([, { $ref }]) => (typeof $ref === "string" ? [$ref] : []));
     expect(references.length).toBeGreaterThan(50);
     expect(references.filter((reference) => at(reference) === undefined)).toEqual([]);
   });
 
-  test("a reference stands alone", () => {
+  test("a reference has no other keys", () => {
     const extended = objects.filter(
       ([, object]) => Object.hasOwn(object, "$ref") && Object.keys(object).length > 1,
     );
@@ -103,7 +103,7 @@ describe("the document is one", () => {
     expect(document["security"]).toEqual([{ bearer: [] }]);
   });
 
-  test.each(operations)("$name has a name, words, a tag and answers", ({ operation }) => {
+  test.each(operations)("$name has a name, a description, a tag and answers", ({ operation }) => {
     const tags = (document["tags"] as ValueObject[]).map(({ name }) => name);
     expect(operation).toEqual(
       expect.objectContaining({
@@ -122,7 +122,7 @@ describe("the document is one", () => {
     }
   });
 
-  test("no two operations have one name", () => {
+  test("operation names are unique", () => {
     const names = operations.map(({ operation }) => operation["operationId"]);
     expect(new Set(names).size).toBe(names.length);
   });
@@ -148,7 +148,7 @@ function fieldsIn(value: Value | undefined): string[] {
 }
 
 describe("schemas", () => {
-  test("each is one for a validator, in its strictest mode", () => {
+  test("each is valid for a validator in strict mode", () => {
     const checker = new SchemaChecker(document, { isClosed: false });
     const schemas = objects.flatMap(([, object]) => {
       const { schema } = object;
@@ -162,7 +162,7 @@ describe("schemas", () => {
     }).not.toThrow();
   });
 
-  test("a title names one schema", () => {
+  test("titles of schemas are unique", () => {
     const texts = new Map<string, Set<string>>();
     const all = [...SCHEMAS, ...DEVICE_SCHEMAS, ...LOGIN_SCHEMAS];
     for (const [, schema] of objectsIn(all as unknown as Value)) {
@@ -174,7 +174,7 @@ describe("schemas", () => {
     expect(new Set(texts.keys())).toEqual(new Set(fieldsOf("#/components/schemas")));
   });
 
-  test("a schema inside another is a reference, where null is allowed as well", () => {
+  test("a nested schema is a reference, also where null is allowed", () => {
     expect(at("#/components/schemas/FindRequest/properties/sort")).toEqual({
       anyOf: [
         { type: "array", items: { $ref: "#/components/schemas/Sort" }, maxItems: 64 },
@@ -202,23 +202,26 @@ describe("schemas", () => {
     });
   });
 
-  test.each(["WriteCommand", "WriteCommandResult"])("the method of a %s chooses", (name) => {
-    const referenceTo = (method: string): string =>
-      `#/components/schemas/${method}${name === "WriteCommand" ? "WriteCommand" : name}`;
-    const mapping = {
-      update: referenceTo("Update"),
-      upsert: referenceTo("Upsert"),
-      remove: referenceTo("Remove"),
-    };
-    expect(at(`#/components/schemas/${name}`)).toEqual({
-      title: name,
-      anyOf: Object.values(mapping).map(($ref) => ({ $ref })),
-      discriminator: { propertyName: "method", mapping },
-    });
-  });
+  test.each(["WriteCommand", "WriteCommandResult"])(
+    "the method of a %s is its discriminator",
+    (name) => {
+      const referenceTo = (method: string): string =>
+        `#/components/schemas/${method}${name === "WriteCommand" ? "WriteCommand" : name}`;
+      const mapping = {
+        update: referenceTo("Update"),
+        upsert: referenceTo("Upsert"),
+        remove: referenceTo("Remove"),
+      };
+      expect(at(`#/components/schemas/${name}`)).toEqual({
+        title: name,
+        anyOf: Object.values(mapping).map(($ref) => ({ $ref })),
+        discriminator: { propertyName: "method", mapping },
+      });
+    },
+  );
 });
 
-describe("the document is about this server", () => {
+describe("the document describes this server", () => {
   test("its operations are those of the data API, the devices, the attachments, and the login", () => {
     const gate = undefined as never;
     const remote = undefined as never;
@@ -259,7 +262,7 @@ describe("the document is about this server", () => {
     ["download_attachment", [...head, "206", "416"]],
     ["head_attachment", head],
     ["login", [...rpc, "411"]],
-  ])("%s answers with the statuses of the interface and of HTTP", (name, statuses) => {
+  ])("%s has the statuses of the interface and of HTTP", (name, statuses) => {
     const found = operations.find(({ operation }) => operation["operationId"] === name);
     expect(fieldsIn(found?.operation["responses"]).toSorted()).toEqual(statuses.toSorted());
   });
@@ -270,7 +273,7 @@ describe("the document is about this server", () => {
     "post /{appId}/auth/login": "LoginError",
   };
 
-  test("the login needs no credential, and is where the server is", () => {
+  test("the login needs no credential, and is at the root of the server", () => {
     const { security, servers } = objectAt("#/paths/~1{appId}~1auth~1login/post");
     expect(security).toEqual([]);
     const description = "The app is in the path.";
@@ -282,7 +285,7 @@ describe("the document is about this server", () => {
     );
   });
 
-  test.each(operations)("$name fails with a body of its own", ({ name, operation }) => {
+  test.each(operations)("$name has its own error body", ({ name, operation }) => {
     const own = OWN_FAILURES[name];
     const $ref = `#/components/schemas/${own ?? "RpcError"}`;
     for (const [status, response] of Object.entries(operation["responses"] as ValueObject)) {
@@ -295,7 +298,7 @@ describe("the document is about this server", () => {
     }
   });
 
-  test("the transaction header is on all operations but remote_execute", () => {
+  test("the transaction header is on all operations except remote_execute", () => {
     const parameter = { $ref: "#/components/parameters/TransactionId" };
     const names = operations
       .filter(({ operation }) => JSON.stringify(operation).includes(JSON.stringify(parameter)))
@@ -306,14 +309,14 @@ describe("the document is about this server", () => {
     expect(description).toContain("`X-DITTO-TXN-ID` and `X-HYDRA-TXN-ID`");
   });
 
-  test("the key of a repeated request is on write and execute", () => {
+  test("the idempotency key is on write and execute", () => {
     const names = operations
       .filter(({ operation }) => JSON.stringify(operation).includes("/IdempotencyKey"))
       .map(({ operation }) => operation["operationId"]);
     expect(names).toEqual(["execute", "write"]);
   });
 
-  test("servers are where the document is, or at the address that clients use", () => {
+  test("servers are at the address of the document, or at the public address", () => {
     const urls = (value: ValueObject): unknown[] =>
       (value["servers"] as ValueObject[]).map(({ url }) => url);
     const forms = ["/api/v4", "/api/v5", "/{appId}/api/{version}"];
@@ -335,7 +338,7 @@ describe("examples", () => {
     }));
   });
 
-  test("every operation has some, in its request and its answers", () => {
+  test("every operation has examples, in its request and its answers", () => {
     for (const { at: place, name, method } of operations.filter(
       ({ path }) => !path.startsWith("/attachments/"),
     )) {
@@ -360,7 +363,7 @@ describe("examples", () => {
     ["findbyid", checkFindByIdRequest],
     ["write", checkWriteRequest],
     ["remote_execute", checkRemoteExecuteRequest],
-  ])("the requests of %s pass the check of the server", (name, check) => {
+  ])("the requests of %s pass the validation of the server", (name, check) => {
     const requests = OPERATION_TEXTS[name]?.examples.map(({ request }) => request) ?? [];
     expect(requests.length).toBeGreaterThan(0);
     for (const request of requests) expect(check(request)).toEqual(request);

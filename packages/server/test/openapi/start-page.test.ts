@@ -33,7 +33,7 @@ test("[H53] a browser gets a page with links to the documentation and the API", 
 });
 
 test.each([undefined, "*/*", "application/json", "application/json, text/html;q=0.5"])(
-  "[H53] whoever accepts %s gets JSON with the same links",
+  "[H53] a client that accepts %s gets JSON with the same links",
   async (accept) => {
     const response = await get(accept);
     expect(response.headers.get("content-type")).toBe("application/json");

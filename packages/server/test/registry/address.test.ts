@@ -70,11 +70,11 @@ test.each([
   "[localhost]:4040",
   `${"a".repeat(64)}.b:1`,
   `${"a.".repeat(126)}ab:1`,
-])("%j is none", (address) => {
+])("%j is not an address", (address) => {
   expect(isTaken(address)).toBe(false);
 });
 
-test("every host name and address of IPv4 and IPv6 is taken with every port", () => {
+test("every host name and every IPv4 and IPv6 address is accepted with every port", () => {
   const name = fc
     .array(LABEL, { minLength: 1, maxLength: 4 })
     .map((labels) => `${labels.join(".")}.x`)
@@ -92,7 +92,7 @@ test("every host name and address of IPv4 and IPv6 is taken with every port", ()
   );
 });
 
-test("no text makes the check fail otherwise, and what is taken has one port at its end", () => {
+test("no text makes the check throw anything else, and an accepted one has one port at its end", () => {
   const text = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.array(fc.constantFrom(..."[]:.-1a%/@ ".split(""))).map((all) => all.join("")),
@@ -105,7 +105,7 @@ test("no text makes the check fail otherwise, and what is taken has one port at 
   );
 });
 
-test("a refusal has the place", () => {
+test("an error has the place", () => {
   expect(() => checkAddress("http://a", "connections[3]")).toThrow(
     expect.objectContaining({
       title: "InvalidRequest",

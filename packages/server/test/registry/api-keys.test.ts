@@ -43,14 +43,14 @@ function change(text: string, index: number): string {
   return text.slice(0, index) + (text[index] === "a" ? "b" : "a") + text.slice(index + 1);
 }
 
-test("[H15] a key says that it is one, how it is found, and 256 bits that nobody guesses", async () => {
+test("[H15] a key has a prefix, a lookup id, and 256 random bits", async () => {
   const { keys } = await openKeys();
   const texts = Array.from({ length: 50 }, () => keys.draw());
   for (const text of texts) expect(text).toMatch(/^bp_[0-9a-f]{8}_[A-Za-z0-9_-]{43}$/);
   expect(new Set(texts.map((text) => text.slice(-43))).size).toBe(50);
 });
 
-test("a text that was drawn opens nothing before it is added", async () => {
+test("a drawn text opens nothing before it is added", async () => {
   const { keys, appId } = await openKeys();
   expect(keys.isUnused).toBe(true);
   const text = keys.draw();
@@ -62,7 +62,7 @@ test("a text that was drawn opens nothing before it is added", async () => {
   expect(keys.get(appId, `key-${id}`).id).toBe(id);
 });
 
-test("a registry that had a key once is not unused, whatever became of it", async () => {
+test("a registry that ever had a key is not unused, even if the key was deleted", async () => {
   const { keys, appId, reopen } = await openKeys();
   await keys.create(appId, TILL, AUTHOR);
   await keys.remove(appId, "till", AUTHOR);
@@ -79,7 +79,7 @@ test("[H2] a text that differs anywhere opens nothing", async () => {
   for (const other of others) expect(keys.find(other)).toBeUndefined();
 });
 
-test("[H15] only the SHA-256 of a key is kept", async () => {
+test("[H15] only the SHA-256 of a key is stored", async () => {
   const { keys, appId, registry, platform } = await openKeys();
   const text = await keys.create(appId, { ...TILL, description: "in the hall" }, AUTHOR);
   const { store } = registry.storeFolder;
@@ -112,7 +112,7 @@ test("a key whose id is taken is neither drawn nor added", async () => {
   await expect(keys.add("bp_1", key)).rejects.toMatchObject({ code: "value.invalid" });
 });
 
-test("a key is shown with all but its text", async () => {
+test("a key is shown without its text", async () => {
   const { keys, appId, platform } = await openKeys();
   const expiresAt = platform.nowMs + 1_000;
   const text = await keys.create(appId, { name: "till", permissions: CARS, expiresAt }, AUTHOR);
@@ -139,7 +139,7 @@ test("a key is shown with all but its text", async () => {
   ]);
 });
 
-test("what is not right is refused, and nothing is changed", async () => {
+test("invalid input is refused, and nothing is changed", async () => {
   const { keys, appId, registry, platform } = await openKeys();
   await keys.create(appId, TILL, AUTHOR);
   const { store } = registry.storeFolder;
@@ -182,7 +182,7 @@ test("what is not right is refused, and nothing is changed", async () => {
   expect(store.txnId).toBe(before);
 });
 
-test("a refusal of permissions says where in them, and what was expected", async () => {
+test("an error in permissions has the place in them, and what was expected", async () => {
   const { keys, appId } = await openKeys();
   const read = { everything: false, queriesByCollection: { cars: ["true", "colour =="] } } as const;
   const given = { name: "till", permissions: { ...CARS, read } };
@@ -194,7 +194,7 @@ test("a refusal of permissions says where in them, and what was expected", async
   });
 });
 
-test("two apps may have keys of one name; one app may not, not even at once", async () => {
+test("two apps may have keys of one name; one app may not, not even concurrently", async () => {
   const { keys, appId, registry } = await openKeys();
   const other = await registry.apps.create({ name: "shop" }, AUTHOR);
   await keys.create(other.id, TILL, AUTHOR);
@@ -224,7 +224,7 @@ test("a key is the same object until the registry changes", async () => {
   expect(keys.find(text)).toEqual({ ...(found as KnownKey), permissions: CARS });
 });
 
-test("a key that was removed opens nothing from then on", async () => {
+test("a removed key opens nothing from then on", async () => {
   const { keys, appId } = await openKeys();
   const text = await keys.create(appId, TILL, AUTHOR);
   expect(keys.find(text)).toEqual(keyOfText(text, appId));
@@ -244,7 +244,7 @@ test("a key works until it expires, and no millisecond longer", async () => {
   expect(keys.get(appId, "till").lastUsedAt).toBe(expiresAt - 1);
 });
 
-test("a key that is replaced keeps its name and its text, and nothing else that is not given", async () => {
+test("a replaced key keeps its name and its text, and loses everything else that is not given", async () => {
   const { keys, appId, platform } = await openKeys();
   const expiresAt = platform.nowMs + 5_000;
   const given = { ...TILL, expiresAt, description: "in the hall" };
@@ -258,7 +258,7 @@ test("a key that is replaced keeps its name and its text, and nothing else that 
   expect(keys.find(text)?.permissions).toEqual(CARS);
 });
 
-test("a key that is rotated has a new text at once, and the old one opens nothing", async () => {
+test("a rotated key has a new text at once, and the old one opens nothing", async () => {
   const { keys, appId } = await openKeys();
   const old = await keys.create(appId, TILL, AUTHOR);
   expect(keys.find(old)).toEqual(keyOfText(old, appId));
@@ -268,7 +268,7 @@ test("a key that is rotated has a new text at once, and the old one opens nothin
   expect(keys.find(text)).toEqual(keyOfText(old, appId));
 });
 
-test("the old text of a rotated key works for the grace that was asked for", async () => {
+test("the old text of a rotated key works for the requested grace period", async () => {
   const { keys, appId, platform, reopen } = await openKeys();
   const old = await keys.create(appId, TILL, AUTHOR);
   const until = platform.nowMs + 60_000;
@@ -294,7 +294,7 @@ test("the old text of a rotated key expires with the key, and with the next rota
   expect(keys.find(third)).toBeUndefined();
 });
 
-test("when a key was used last is shown at once, and is there after a restart", async () => {
+test("the last use of a key is shown at once, and survives a restart", async () => {
   const { keys, appId, platform, reopen } = await openKeys();
   const text = await keys.create(appId, TILL, AUTHOR);
   await keys.create(appId, { ...TILL, name: "unused" }, AUTHOR);
@@ -312,7 +312,7 @@ test("when a key was used last is shown at once, and is there after a restart", 
   ]);
 });
 
-test("the last use is told by every answer, and never goes back, also while it is written", async () => {
+test("every answer has the last use, which never goes back, also while it is written", async () => {
   const { keys, appId, platform } = await openKeys();
   const text = await keys.create(appId, TILL, AUTHOR);
   keys.find(text);
@@ -332,7 +332,7 @@ test("the last use is told by every answer, and never goes back, also while it i
   expect(keys.get(appId, "till").lastUsedAt).toBe(usedAt + 100);
 });
 
-test("whether a text opens something can be asked without using it", async () => {
+test("a text can be checked without counting as a use", async () => {
   const { keys, appId, platform } = await openKeys();
   const expiresAt = platform.nowMs + 5_000;
   const text = await keys.create(appId, { ...TILL, expiresAt }, AUTHOR);
@@ -342,7 +342,7 @@ test("whether a text opens something can be asked without using it", async () =>
   expect(keys.opens(text)).toBe(false);
 });
 
-test("a key that is replaced by what it is makes no transaction", async () => {
+test("a key replaced by an equal one makes no transaction", async () => {
   const { keys, appId, registry, platform } = await openKeys();
   const expiresAt = platform.nowMs + 5_000;
   const given = { permissions: CARS, expiresAt, description: "in the hall" };
@@ -353,7 +353,7 @@ test("a key that is replaced by what it is makes no transaction", async () => {
   expect(registry.storeFolder.store.txnId).toBe(txnId);
 });
 
-test("writing the last uses forgets no key, is no change for the audit log, and is done once", async () => {
+test("writing the last uses keeps the key cache, is not in the audit log, and happens once", async () => {
   const { keys, appId, registry } = await openKeys();
   const text = await keys.create(appId, TILL, AUTHOR);
   const { store } = registry.storeFolder;
@@ -371,7 +371,7 @@ test("writing the last uses forgets no key, is no change for the audit log, and 
   expect(store.txnId).toBe(written + 1);
 });
 
-test("a change beside the writing of the last uses is not missed", async () => {
+test("a change concurrent with writing the last uses is not missed", async () => {
   const { keys, appId } = await openKeys();
   const text = await keys.create(appId, TILL, AUTHOR);
   keys.find(text);

@@ -36,7 +36,7 @@ function stateOf({ storeFolder: { store } }: Registry): unknown {
   );
 }
 
-test("an app has the name and the id that it was given, or an id of its own", async () => {
+test("an app has the given name and id, or a generated id", async () => {
   const { registry, platform } = await openRegistry();
   const authProviders = { door: ANONYMOUS };
   const shop = await registry.apps.create(
@@ -59,7 +59,7 @@ test("an app has the name and the id that it was given, or an id of its own", as
   expect(registry.apps.get(ID)).toEqual(shop);
 });
 
-test("each app has a store of its own, which is there when the app is", async () => {
+test("each app has its own store, which exists when the app does", async () => {
   const { registry, dataDir } = await openRegistry();
   await registry.apps.create({ name: "shop" }, AUTHOR);
   const sites = new Set([registry.storeFolder.store.identity.site]);
@@ -83,7 +83,7 @@ test("an app is the same object until the registry changes", async () => {
   expect(registry.apps.get("nothing")).toBeUndefined();
 });
 
-test("what is not right is refused, and nothing is changed", async () => {
+test("invalid input is refused, and nothing is changed", async () => {
   const { registry, dataDir } = await openRegistry();
   await registry.apps.create({ name: "shop", id: ID }, AUTHOR);
   const before = stateOf(registry);
@@ -110,7 +110,7 @@ test("what is not right is refused, and nothing is changed", async () => {
   expect(readdirSync(join(dataDir, "apps")).toSorted()).toEqual(folders);
 });
 
-test("of two apps with one name that are made at once, one is made", async () => {
+test("of two apps with one name that are created concurrently, one is created", async () => {
   const { registry, dataDir } = await openRegistry();
   const made = await Promise.allSettled(
     Array.from({ length: 5 }, () => registry.apps.create({ name: "shop" }, AUTHOR)),
@@ -120,7 +120,7 @@ test("of two apps with one name that are made at once, one is made", async () =>
   expect(readdirSync(join(dataDir, "apps"))).toHaveLength(2);
 });
 
-test("of two apps with one id that are made at once, one is made", async () => {
+test("of two apps with one id that are created concurrently, one is created", async () => {
   const { registry } = await openRegistry();
   const [first, second] = await Promise.allSettled([
     registry.apps.create({ name: "one", id: ID }, AUTHOR),
@@ -131,13 +131,13 @@ test("of two apps with one id that are made at once, one is made", async () => {
   expect(registry.apps.named("one").id).toBe(ID);
 });
 
-test("an empty store that a crash left is taken over by the next app with this id", async () => {
+test("an empty store that a crash left is reused by the next app with this id", async () => {
   const { registry, dataDir } = await openRegistry();
   await (await createStore(appStoreFolder(dataDir, ID), testHost())).close();
   expect((await registry.apps.create({ name: "shop", id: ID }, AUTHOR)).id).toBe(ID);
 });
 
-test("an id whose folder holds data is never given out again", async () => {
+test("an id whose folder holds data is never issued again", async () => {
   const { registry, dataDir } = await openRegistry();
   const opened = await createStore(appStoreFolder(dataDir, ID), testHost());
   await opened.store.transact((transaction) => {
@@ -154,7 +154,7 @@ test("an id whose folder holds data is never given out again", async () => {
   expect(readdirSync(appAttachmentsFolder(dataDir, ID))).toEqual(["content"]);
 });
 
-test("providers are changed by what they are when their turn comes", async () => {
+test("concurrent changes of providers are each based on the previous result", async () => {
   const { registry } = await openRegistry();
   await registry.apps.create({ name: "shop" }, AUTHOR);
   const names = ["a", "b", "c", "__proto__"];
@@ -172,7 +172,7 @@ test("providers are changed by what they are when their turn comes", async () =>
   expect(registry.apps.named("shop").authProviders).toEqual({});
 });
 
-test("what refuses a change of providers is told as it is", async () => {
+test("an error that a change of providers throws is passed on", async () => {
   const { registry } = await openRegistry();
   const before = stateOf(registry);
   const refuse = (): never => {
@@ -182,7 +182,7 @@ test("what refuses a change of providers is told as it is", async () => {
   expect(stateOf(registry)).toEqual(before);
 });
 
-test("settings that are not given stay as they are", async () => {
+test("settings that are not given stay unchanged", async () => {
   const { registry } = await openRegistry();
   const { apps } = registry;
   const strict = { isV4Strict: true, isUnknownEmpty: false };
@@ -192,7 +192,7 @@ test("settings that are not given stay as they are", async () => {
   expect(apps.named("default").settings).toEqual(both);
 });
 
-test("a new session key signs, and the one before it still verifies", async () => {
+test("a new session key signs, and the previous one still verifies", async () => {
   const { registry } = await openRegistry();
   const { apps } = registry;
   const [first] = apps.named("default").sessionKeys;
@@ -204,7 +204,7 @@ test("a new session key signs, and the one before it still verifies", async () =
   expect(apps.named("default").sessionKeys).toEqual([expect.anything(), second]);
 });
 
-test("an app goes with its keys and its replications, and those of others stay", async () => {
+test("an app is deleted with its keys and its replications, and those of others stay", async () => {
   const { registry, platform } = await openRegistry();
   const { apps, keys, replications } = registry;
   const shop = await apps.create({ name: "shop" }, AUTHOR);
@@ -241,7 +241,7 @@ test("the name of a deleted app is free at once, its id when its data is gone", 
   expect((await apps.create({ name: "bar", id: ID }, AUTHOR)).id).toBe(ID);
 });
 
-test("a deleted app can be brought back with its providers, settings and sessions", async () => {
+test("a deleted app can be restored with its providers, settings and sessions", async () => {
   const { registry, reopen } = await openRegistry();
   const { apps, keys, replications } = registry;
   await apps.create({ name: "shop", id: ID, authProviders: { door: ANONYMOUS } }, AUTHOR);
@@ -258,7 +258,7 @@ test("a deleted app can be brought back with its providers, settings and session
   expect((await reopen()).apps.named("shop")).toEqual(before);
 });
 
-test("an app is not brought back where its name is taken, its data is gone or on its way", async () => {
+test("an app is not restored if its name is taken, or its data is removed or being removed", async () => {
   const { registry, dataDir, platform } = await openRegistry();
   const { apps } = registry;
   const restore = (id: string): Promise<unknown> => apps.restore(id, AUTHOR);
@@ -285,7 +285,7 @@ test("an app is not brought back where its name is taken, its data is gone or on
   await expect(restore(other?.id ?? "")).rejects.toEqual(titled("AppNotFound"));
 });
 
-test("an app that an earlier version deleted comes back with a new session key", async () => {
+test("an app that an earlier version deleted is restored with a new session key", async () => {
   const { registry } = await openRegistry();
   const { apps, storeFolder } = registry;
   await apps.create({ name: "shop", id: ID }, AUTHOR);
@@ -300,7 +300,7 @@ test("an app that an earlier version deleted comes back with a new session key",
   expect(apps.named("shop").sessionKeys).toEqual(sessionKeys);
 });
 
-test("of a deletion of data and a return at once, one happens", async () => {
+test("of a concurrent removal of data and a restore, one happens", async () => {
   const { registry } = await openRegistry();
   const { apps } = registry;
   await apps.create({ name: "shop", id: ID }, AUTHOR);
@@ -317,7 +317,7 @@ test("of a deletion of data and a return at once, one happens", async () => {
   }
 });
 
-test("an app is found by its name, and all are named and counted, in each state", async () => {
+test("an app is found by its name, and all are listed and counted, in each state", async () => {
   const { registry } = await openRegistry();
   const { apps } = registry;
   const shop = await apps.create(
@@ -339,7 +339,7 @@ test("an app is found by its name, and all are named and counted, in each state"
   expect([apps.count, apps.find("default")]).toEqual([1, undefined]);
 });
 
-test("nothing is added to an app that goes at the same time", async () => {
+test("nothing is added to an app that is deleted concurrently", async () => {
   const { registry } = await openRegistry();
   const { apps, keys, replications } = registry;
   const { id } = apps.named("default");

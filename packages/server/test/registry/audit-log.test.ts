@@ -123,7 +123,7 @@ async function reportedOf(registry: Registry, change: () => Promise<unknown>): P
   });
 }
 
-test("a change of providers is told for each that changed, with the fields that did", async () => {
+test("a change of providers has an entry for each changed one, with the changed fields", async () => {
   const { registry } = await openRegistry();
   const { apps } = registry;
   await apps.create({ name: "shop" }, ANN);
@@ -146,7 +146,7 @@ test("a change of providers is told for each that changed, with the fields that 
   ]);
 });
 
-test("a change of settings, a key or a replication is told with what changed of it", async () => {
+test("the entry of a change of settings, a key or a replication has the changed fields", async () => {
   const { registry } = await openRegistry();
   const { apps, keys, replications } = registry;
   const { id } = apps.named("default");
@@ -174,7 +174,7 @@ test("a change of settings, a key or a replication is told with what changed of 
   ]);
 });
 
-test("what changes nothing has no entry, and makes no transaction", async () => {
+test("a call that changes nothing has no entry, and makes no transaction", async () => {
   const { registry } = await openRegistry();
   const { apps, keys, replications } = registry;
   const { id, settings } = apps.named("default");
@@ -194,7 +194,7 @@ test("what changes nothing has no entry, and makes no transaction", async () => 
   expect(registry.storeFolder.store.txnId).toBe(txnId);
 });
 
-test("what was refused has no entry", async () => {
+test("a refused change has no entry", async () => {
   const { registry } = await openRegistry();
   const before = entriesOf(registry);
   await expect(registry.apps.create({ name: "default" }, ANN)).rejects.toThrow("AppNameNotUnique");
@@ -203,7 +203,7 @@ test("what was refused has no entry", async () => {
   expect(entriesOf(registry)).toEqual(before);
 });
 
-test("entries come in pages, from 1 on", async () => {
+test("entries have pages, from 1 on", async () => {
   const { registry } = await openRegistry();
   await changeAll(registry);
   const all = entriesOf(registry);
@@ -233,7 +233,7 @@ test.runIf(isFullSize)("the last 10,000 entries are kept", async () => {
   expect(registry.audit.list({ page: 10_001, size: 1 }).entries).toEqual([]);
 });
 
-test("[M32] runs have a log of their own, take no place of a change, and make nobody look again", async () => {
+test("[M32] runs have their own log, displace no change entry, and do not notify registry listeners", async () => {
   const { registry } = await openRegistry();
   await registry.apps.create({ name: "shop", id: ID }, ANN);
   const changes = entriesOf(registry);

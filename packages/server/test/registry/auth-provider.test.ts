@@ -45,7 +45,7 @@ function refusal(given: unknown): unknown {
 }
 
 describe("[A20] providers", () => {
-  test("are read in all their types", () => {
+  test("are parsed in all their types", () => {
     const { jwk } = signerWith("ES256", "k1");
     const permission = readPermissions(PERMISSION);
     const providers = read({
@@ -86,7 +86,7 @@ describe("[A20] providers", () => {
     expect(secrets.map((secret) => Buffer.from(secret, "base64").length)).toEqual([128]);
   });
 
-  test("may stand under the name of their type, and a webhook under its other name", () => {
+  test("may be under the name of their type, and a webhook under its alias", () => {
     const { type: _, ...anonymous } = ANONYMOUS;
     const { type: _type, ...webhook } = WEBHOOK;
     const { a, ...hooks } = read({
@@ -100,7 +100,7 @@ describe("[A20] providers", () => {
     expect(types).toEqual(["tokenWebhook", "tokenWebhook", "tokenWebhook"]);
   });
 
-  test("may be called like anything of the language", () => {
+  test("may have names such as __proto__", () => {
     const providers = read(JSON.parse(`{"__proto__": ${JSON.stringify(WEBHOOK)}}`));
     expect(Object.keys(providers)).toEqual(["__proto__"]);
     expect(Object.keys(shownProviders(providers))).toEqual(["__proto__"]);
@@ -160,7 +160,7 @@ describe("[A20] providers", () => {
     [{ a: { type: "jwt", jwks: { keys: [{ kty: "oct", k: "AA" }] } } }, "jwks.keys[0]"],
     [{ a: { type: "jwt", jwks: { keys: [{ kty: "EC", d: "AA" }] } } }, "without its private part"],
     [{ a: { ...WEBHOOK, secrets: ["c2hvcnQ="] } }, "1 to 2 texts in base64, each of 128 bytes"],
-  ])("that are not valid are refused at their place: %j", (given, expected) => {
+  ])("that are invalid are refused with their place: %j", (given, expected) => {
     expect(refusal(given)).toContain(expected);
   });
 
@@ -169,7 +169,7 @@ describe("[A20] providers", () => {
     "auth.example.com",
     "https://user:pass@auth.example.com",
     "https://auth.example.com/#part",
-  ])("are asked at no other URLs than plain ones: %s", (webhookUrl) => {
+  ])("may have only http and https URLs without credentials: %s", (webhookUrl) => {
     const message = "expected a URL with http or https, without credentials and fragment";
     expect(refusal({ a: { ...WEBHOOK, webhookUrl } })).toContain(message);
     expect(refusal({ a: { type: "jwt", jwksUrl: webhookUrl } })).toContain(message);
@@ -177,7 +177,7 @@ describe("[A20] providers", () => {
   });
 });
 
-test("[A20] one provider is refused at the places that its request has", () => {
+test("[A20] one provider is refused at the places of its request", () => {
   const places = { name: "name", config: "config" };
   const readOne = (name: string, given: unknown) => () =>
     readProvider(name, given, { before: undefined, random, places });
@@ -193,7 +193,7 @@ test("[A20] one provider is refused at the places that its request has", () => {
 describe("[A29] the id of a provider", () => {
   const ids = (providers: AuthProviders) => Object.values(providers).map(({ id }) => id);
 
-  test("stays when another of its type takes its place, and is never shown", () => {
+  test("stays if another of its type replaces it, and is never shown", () => {
     const before = read({ a: ANONYMOUS, b: WEBHOOK });
     const changed = { ...ANONYMOUS, sharedToken: "another-one-for-all", sessionLength: 1 };
     const webhookUrl = "https://other.example.com/";
@@ -201,14 +201,14 @@ describe("[A29] the id of a provider", () => {
     for (const id of ids(before)) expect(JSON.stringify(shownProviders(before))).not.toContain(id);
   });
 
-  test("is another for one of another type, and for one that is made anew", () => {
+  test("is new for one of another type, and for one that is created again", () => {
     const before = read({ a: ANONYMOUS, b: WEBHOOK });
     const after = read({ a: WEBHOOK, b: ANONYMOUS }, before);
     const anew = read({ a: ANONYMOUS, b: WEBHOOK }, read({}, before));
     expect(new Set([before, after, anew].flatMap(ids)).size).toBe(6);
   });
 
-  test("is one and the same for those that were kept before there were ids", () => {
+  test("is the same at each read for those stored before there were ids", () => {
     const kept = storedProviders(read({ a: ANONYMOUS })) as { a: ValueObject };
     const { id: _, ...rest } = kept.a;
     const [first, second] = [providersOfStore({ a: rest }), providersOfStore({ a: rest })];
@@ -225,7 +225,7 @@ describe("[A21] the secrets of providers", () => {
     jwt: { type: "jwt", secret: SECRET },
   };
 
-  test("are never shown, and what is shown can be sent again without losing them", () => {
+  test("are never shown, and the shown providers can be sent back without losing them", () => {
     const providers = read(given);
     const shown = shownProviders(providers);
     for (const text of ["shared-by-all-of-us", SECRET, "secrets", "sharedToken"]) {
@@ -248,7 +248,7 @@ describe("[A21] the secrets of providers", () => {
     );
   });
 
-  test("are kept by the registry", () => {
+  test("are stored in the registry", () => {
     const providers = read(given);
     expect(providersOfStore(storedProviders(providers))).toEqual(providers);
     for (const value of [null, { a: WEBHOOK }, { a: { type: "jwt" } }] as Value[]) {
@@ -256,7 +256,7 @@ describe("[A21] the secrets of providers", () => {
     }
   });
 
-  test("of a webhook are two while they are exchanged", () => {
+  test("of a webhook are two while they are rotated", () => {
     const { hook } = read(given);
     if (hook?.type !== "tokenWebhook") throw new Error("expected a webhook");
     const [first = ""] = hook.secrets;
@@ -268,7 +268,7 @@ describe("[A21] the secrets of providers", () => {
   });
 });
 
-test("[A21] a short shared token that was stored before works on, and stays when it is not given", () => {
+test("[A21] a short shared token that was stored earlier still works, and stays if it is not given", () => {
   const stored = storedProviders(read({ door: ANONYMOUS }));
   const old = JSON.parse(JSON.stringify(stored).replace("shared-by-all-of-us", "short"));
   const before = providersOfStore(old);

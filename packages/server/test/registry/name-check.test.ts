@@ -45,7 +45,7 @@ test("a name with any other character anywhere is refused", () => {
   );
 });
 
-test("a name at the limit is taken, one beyond it is not", () => {
+test("a name at the limit is accepted, one beyond it is not", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 200 }), (length) => {
       expect(isTaken("a".repeat(length))).toBe(length <= 63);
@@ -53,7 +53,7 @@ test("a name at the limit is taken, one beyond it is not", () => {
   );
 });
 
-test("a refusal says what was expected and shows what was found, shortened", () => {
+test("an error says what was expected and shows what was found, shortened", () => {
   expect(() => checkName("A".repeat(200), "an app")).toThrow(
     expect.objectContaining({
       title: "InvalidName",

@@ -48,7 +48,7 @@ function modeOf(path: string): number {
   return statSync(path).mode & 0o777;
 }
 
-test("[H16] the first start makes a key with all permissions and a file that only its owner reads", async () => {
+test("[H16] the first start creates a key with all permissions and a file that only its owner can read", async () => {
   const { path, registry, prepare } = await openFolder();
   const quickstart = await prepare();
   const [app] = registry.apps.list();
@@ -70,7 +70,7 @@ test("[H16] the first start makes a key with all permissions and a file that onl
   });
 });
 
-test("[H16] a later start shows no key, makes none, and leaves the file as it is", async () => {
+test("[H16] a later start shows no key, creates none, and leaves the file unchanged", async () => {
   const { path, registry, prepare } = await openFolder();
   await prepare();
   const before = readFileSync(path, "utf8");
@@ -102,7 +102,7 @@ test("[H16] the address of the management API is in the file while there is one"
   expect(readContent(path)).toEqual(rest);
 });
 
-test("the token in the file is the one of the app's provider for development", async () => {
+test("the token in the file is that of the app's provider for development", async () => {
   const { path, registry, prepare } = await openFolder();
   await prepare();
   const { authProviders } = registry.apps.named("default");
@@ -113,14 +113,14 @@ test("the token in the file is the one of the app's provider for development", a
   });
 });
 
-test("an app without that provider gives no token", async () => {
+test("an app without that provider has no token in the file", async () => {
   const { path, registry, prepare } = await openFolder();
   await registry.apps.setProviders("default", () => ({}), SERVER);
   await prepare();
   expect(readContent(path)).not.toHaveProperty("developmentToken");
 });
 
-test("[H16] a file that was deleted stays so, and its key works on", async () => {
+test("[H16] a deleted file stays deleted, and its key still works", async () => {
   const { path, registry, prepare } = await openFolder();
   await prepare();
   const { apiKey } = readContent(path);
@@ -130,7 +130,7 @@ test("[H16] a file that was deleted stays so, and its key works on", async () =>
   expect(registry.keys.find(apiKey)).toBeDefined();
 });
 
-test("[H16] a file whose key opens nothing any more is not pointed to, and the log says so", async () => {
+test("[H16] a file whose key is no longer valid is not mentioned, and a warning is logged", async () => {
   const { path, registry, host, prepare } = await openFolder();
   await prepare();
   const said = `info the key in ${path} is not valid any more: the key or its app was deleted`;
@@ -158,23 +158,18 @@ test("a crash before the key was added leaves a file that the next start replace
   expect(registry.keys.find(readContent(path).apiKey)).toBeDefined();
 });
 
-test.each(["{", "[]"])(
-  "a file that somebody spoiled with %s is a warning, no more",
-  async (text) => {
-    const { path, host, prepare } = await openFolder();
-    await prepare();
-    writeFileSync(path, text);
-    expect(await prepare(URL_TWO)).toBeUndefined();
-    expect(readFileSync(path, "utf8")).toBe(text);
-    expect(host.lines).toEqual([
-      expect.stringMatching(
-        /warn .*quickstart\.json could not be brought up to date: [^\n]{1,60}$/,
-      ),
-    ]);
-  },
-);
+test.each(["{", "[]"])("a file damaged with %s only causes a warning", async (text) => {
+  const { path, host, prepare } = await openFolder();
+  await prepare();
+  writeFileSync(path, text);
+  expect(await prepare(URL_TWO)).toBeUndefined();
+  expect(readFileSync(path, "utf8")).toBe(text);
+  expect(host.lines).toEqual([
+    expect.stringMatching(/warn .*quickstart\.json could not be brought up to date: [^\n]{1,60}$/),
+  ]);
+});
 
-test("a file that others may read is closed to them at the next start", async () => {
+test("a file that others can read is closed to them at the next start", async () => {
   const { path, prepare } = await openFolder();
   await prepare();
   chmodSync(path, 0o644);
@@ -182,7 +177,7 @@ test("a file that others may read is closed to them at the next start", async ()
   expect(modeOf(path)).toBe(0o600);
 });
 
-test("the key is for the app named default, else for the first one", async () => {
+test("the key is for the app named default, or else for the first one", async () => {
   const { registry, prepare } = await openFolder();
   await registry.apps.create({ name: "another" }, SERVER);
   const apps = registry.apps.list();

@@ -52,7 +52,7 @@ class Remembered {
   }
 }
 
-test("any order of changes, of those that are passed over and of questions remembers no older state", () => {
+test("in any order of changes, ignored changes and reads, no stale state is returned", () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...ACTIONS), { maxLength: 60 }), (actions) => {
       const remembered = new Remembered();
@@ -65,7 +65,7 @@ test("any order of changes, of those that are passed over and of questions remem
   );
 });
 
-test("what is passed over is remembered, and everything else is read anew", () => {
+test("ignored changes keep the cached state, and all others make it read again", () => {
   const remembered = new Remembered();
   const readsAfter = (...actions: Action[]): number => {
     for (const action of actions) {

@@ -23,7 +23,7 @@ const GOLDEN = fileURLToPath(new URL("../golden/format-1", import.meta.url));
 const DAY_MS = 86_400_000;
 const AUTHOR = { actor: "ann" };
 
-test("the first start makes one app named default, the next one finds it", async () => {
+test("the first start creates one app named default, the next one finds it", async () => {
   const { registry, dataDir, reopen } = await openRegistry();
   const apps = registry.apps.list();
   expect(apps).toEqual([
@@ -53,7 +53,7 @@ test("the first start makes one app named default, the next one finds it", async
   expect(readdirSync(join(dataDir, "apps"))).toEqual([apps[0]?.id]);
 });
 
-test("whoever listens is told which apps and keys a change was about, and nothing of uses", async () => {
+test("listeners receive which apps and keys a change affected, and nothing about uses", async () => {
   const { registry } = await openRegistry();
   const [app] = registry.apps.list();
   const appId = app?.id ?? "";
@@ -76,7 +76,7 @@ test("whoever listens is told which apps and keys a change was about, and nothin
   expect(reported).toHaveLength(3);
 });
 
-test("an app that was deleted does not come back at the next start", async () => {
+test("a deleted app does not come back at the next start", async () => {
   const { registry, reopen } = await openRegistry();
   const { id } = await registry.apps.remove("default", AUTHOR);
   await registry.apps.forget(id);
@@ -85,7 +85,7 @@ test("an app that was deleted does not come back at the next start", async () =>
   expect(again.apps.deleted()).toEqual([]);
 });
 
-test("what was changed is the same after a restart", async () => {
+test("changes are the same after a restart", async () => {
   const { registry, reopen } = await openRegistry();
   const { id } = await registry.apps.create({ name: "shop" }, AUTHOR);
   const text = await registry.keys.create(
@@ -114,7 +114,7 @@ function stateOf({ apps, keys, replications, audit }: Registry, appId: string): 
   ];
 }
 
-test("a registry that was lost is told, not begun anew", async () => {
+test("a lost registry is reported, not created again", async () => {
   const dataDir = temporaryFolder();
   await (await Registry.open(dataDir, testHost())).close();
   rmSync(join(dataDir, "registry"), { recursive: true });
@@ -124,7 +124,7 @@ test("a registry that was lost is told, not begun anew", async () => {
   });
 });
 
-test("an id that is no UUID never becomes the name of a folder", async () => {
+test("an id that is not a UUID never becomes the name of a folder", async () => {
   const { registry } = await openRegistry();
   await insertApp(registry, "../../etc", { name: "x" });
   const { apps } = registry;
@@ -134,7 +134,7 @@ test("an id that is no UUID never becomes the name of a folder", async () => {
   expect(apps.get("../../etc")).toBeUndefined();
 });
 
-test("an app that cannot be read is told to those who ask for it, and breaks no other", async () => {
+test("an app that cannot be read is an error for its callers, and breaks no other", async () => {
   const { registry, lines } = await openRegistry();
   const { apps } = registry;
   const id = "6bb92a35-e1bf-41a2-afc7-2067df0c701d";
@@ -165,7 +165,7 @@ async function insertApp(
   });
 }
 
-test("the store of the registry has no faults after changes of every kind", async () => {
+test("the store of the registry verifies clean after changes of every type", async () => {
   const { registry, dataDir } = await openRegistry();
   const { id } = await registry.apps.create({ name: "shop" }, AUTHOR);
   await registry.keys.create(id, { name: "till", permissions: FULL_PERMISSIONS }, AUTHOR);

@@ -29,7 +29,7 @@ function titled(title: string, detail?: string): unknown {
   return expect.objectContaining(detail === undefined ? fault : { ...fault, detail });
 }
 
-test("a replication has addresses and queries, or none of them", async () => {
+test("a replication has addresses and queries, or neither", async () => {
   const { replications, appId, reopen } = await openReplications();
   const made = await replications.create(appId, NORTH, AUTHOR);
   expect(made).toEqual({ ...NORTH, appId });
@@ -46,7 +46,7 @@ test("an address counts once, however it is written", async () => {
   expect(made.connections).toEqual(["North:4040", "north:4041"]);
 });
 
-test("what a change leaves out stays, and null clears", async () => {
+test("fields that a change omits stay, and null clears", async () => {
   const { replications, appId } = await openReplications();
   await replications.create(appId, NORTH, AUTHOR);
   const update = (change: ReplicationChange): Promise<unknown> =>
@@ -65,7 +65,7 @@ test("what a change leaves out stays, and null clears", async () => {
   expect(replications.get(appId, "north").queriesByCollection).toEqual({});
 });
 
-test("what a replication is already makes no transaction", async () => {
+test("an update to the same values makes no transaction", async () => {
   const { replications, appId, registry } = await openReplications();
   await replications.create(appId, NORTH, AUTHOR);
   const { txnId } = registry.storeFolder.store;
@@ -97,7 +97,7 @@ test("names are unique in the Big Peer, and each replication is of one app", asy
   expect(replications.list(other)).toEqual([]);
 });
 
-test("a replication that was removed is not found, and its name is free", async () => {
+test("a removed replication is not found, and its name is free", async () => {
   const { replications, appId } = await openReplications();
   await replications.create(appId, NORTH, AUTHOR);
   await replications.remove(appId, "north", AUTHOR);
@@ -114,7 +114,7 @@ test("a replication that was removed is not found, and its name is free", async 
   });
 });
 
-test("what is not right is refused with its place, and nothing is changed", async () => {
+test("invalid input is refused with its place, and nothing is changed", async () => {
   const { replications, appId, registry } = await openReplications();
   const before = await replications.create(appId, NORTH, AUTHOR);
   const { txnId } = registry.storeFolder.store;

@@ -41,7 +41,7 @@ async function txnIdOf(served: ServedSync): Promise<number> {
   return use.app.store.txnId;
 }
 
-test("[W6] a device is recorded when it came, with what it subscribes to, and stays when it left", async () => {
+test("[W6] a device is recorded when it connects, with its subscriptions, and stays when it leaves", async () => {
   const served = await serveSync();
   const { client } = await connectPeer(served.url, served.apiKey, {
     key: "pk-1",
@@ -73,7 +73,7 @@ test("[W6] a device is recorded when it came, with what it subscribes to, and st
   );
 });
 
-test("[W9] other metadata and subscriptions are recorded, not more often than every ten seconds", async () => {
+test("[W9] changed metadata and subscriptions are recorded, at most every ten seconds", async () => {
   const served = await serveSync();
   const { client } = await connectPeer(served.url, served.apiKey, {
     key: "pk-1",
@@ -106,7 +106,7 @@ test("[W9] other metadata and subscriptions are recorded, not more often than ev
   }, SOON);
 });
 
-test("[W9] devices that come together are one transaction", async () => {
+test("[W9] devices that connect together are one transaction", async () => {
   const served = await serveSync();
   const before = await txnIdOf(served);
   const keys = Array.from({ length: 20 }, (_, i) => `pk-${i}`);
@@ -124,7 +124,7 @@ test("[W9] devices that come together are one transaction", async () => {
 });
 
 test.runIf(isFullSize)(
-  "[W10] a server that closes marks everybody as left, one that was killed does so when it is back",
+  "[W10] a closing server marks all devices as left, a killed one does so when it restarts",
   async () => {
     const dataDir = temporaryFolder();
     const first = await serveSync({ dataDir });
@@ -196,7 +196,7 @@ test("[W6] an app without devices gets no transaction", async () => {
   expect(await txnIdOf(second)).toBe(1);
 });
 
-test("[W6] a record that is deleted comes back with the device, and others are left alone", async () => {
+test("[W6] a deleted record comes back with its device, and others are not affected", async () => {
   const served = await serveSync();
   const { client } = await connectPeer(served.url, served.apiKey, { metadata: { old: true } });
   await vi.waitFor(
@@ -214,7 +214,7 @@ test("[W6] a record that is deleted comes back with the device, and others are l
   }, SOON);
 });
 
-test("[W6] whoever comes with the key of another device has a record of his own", async () => {
+test("[W6] a peer that connects with another device's key gets a record of its own", async () => {
   const served = await serveSync();
   const { keys } = served.server.registry;
   const permissions = {
@@ -354,7 +354,7 @@ async function settled(records: DeviceRecords): Promise<void> {
   }
 }
 
-test("[W10] what could not be written is logged and tried again, with what has changed since", async () => {
+test("[W10] a failed write is logged and retried, with the changes since", async () => {
   const { recorded: store, fail } = await failingStore();
   const { records, lines, pass, report } = followByHand(store);
   fail(new PeerError("store.full", "no room"));
@@ -374,7 +374,7 @@ test("[W10] what could not be written is logged and tried again, with what has c
   });
 });
 
-test("[W10] [W11] a device that cannot be recorded keeps no other out, nor do more than there may be", async () => {
+test("[W10] [W11] neither a device that cannot be recorded nor too many devices block the others", async () => {
   const { recorded: store } = await failingStore();
   const { records, lines, report } = followByHand(store);
   report("x".repeat(2_000), "joined");
@@ -393,7 +393,7 @@ test("[W10] [W11] a device that cannot be recorded keeps no other out, nor do mo
   ]);
 });
 
-test("[W6] whom the store does not take beside a device that cannot be recorded is tried again", async () => {
+test("[W6] devices whose write fails next to one that cannot be recorded are retried", async () => {
   const { recorded: store } = await failingStore();
   // Together, the one that cannot be recorded, and the next one.
   const answers = [undefined, undefined, new PeerError("store.full", "no room")];
@@ -414,7 +414,7 @@ test("[W6] whom the store does not take beside a device that cannot be recorded 
   expect(allIn(store)).toEqual(["pk-1 c connected", "pk-2 c connected"]);
 });
 
-test("[W6] who comes and goes while others are written waits for the next tick, however often", async () => {
+test("[W6] a device that connects and leaves during a write waits for the next tick, however often", async () => {
   const { recorded: store } = await failingStore();
   const { records, report } = followByHand(store);
   const settle = async (): Promise<void> => {
@@ -432,7 +432,7 @@ test("[W6] who comes and goes while others are written waits for the next tick, 
   expect([statusIn(store, "pk-1"), statusIn(store, "pk-2")]).toEqual(["left", "connected"]);
 });
 
-test("[W11] a new device takes the place of the one that is gone the longest, never of one that is there", async () => {
+test("[W11] a new device replaces the one that left the longest ago, never a connected one", async () => {
   const { recorded: store } = await failingStore();
   const { records, lines, report } = followByHand(store);
   for (const key of ["a", "b"]) report(key, "joined");
@@ -451,7 +451,7 @@ test("[W11] a new device takes the place of the one that is gone the longest, ne
   expect(lines).toEqual(["warn too many devices: new ones are not recorded"]);
 });
 
-test("[W11] made-up devices of one credential push out each other, and nobody else's", async () => {
+test("[W11] made-up devices of one credential displace each other, and no others", async () => {
   const { recorded: store } = await failingStore();
   const { records, report } = followByHand(store, 1);
   report("mine", "joined", { credential: "me" });
@@ -467,7 +467,7 @@ test("[W11] made-up devices of one credential push out each other, and nobody el
   expect(allIn(store)).toEqual(["made-up-4 bad left", "mine me left"]);
 });
 
-test("[W11] where all records are taken the credential with the most gives one up", async () => {
+test("[W11] when all records are taken, the credential with the most gives one up", async () => {
   const { recorded: store } = await failingStore();
   const { records, report } = followByHand(store);
   for (const key of ["made-up-1", "made-up-2"]) {
@@ -489,7 +489,7 @@ test("[W11] where all records are taken the credential with the most gives one u
   expect(allIn(store)).toContain("other you connected");
 });
 
-test("[W11] a record that somebody has deleted is no room that is missing", async () => {
+test("[W11] a deleted record counts as free space", async () => {
   const { recorded: store } = await failingStore();
   const { records, report } = followByHand(store);
   for (const key of ["a", "b"]) {
@@ -506,7 +506,7 @@ test("[W11] a record that somebody has deleted is no room that is missing", asyn
   expect(allIn(store)).toEqual(["b c left", "x c connected"]);
 });
 
-test("[W6] a device whose login becomes that of another user has left as the one that it was", async () => {
+test("[W6] a device that logs in as another user has left as the former one", async () => {
   const { recorded: store } = await failingStore();
   const { records, report } = followByHand(store);
   report("a", "joined", { session: 9, credential: "one", userId: "ann" });
@@ -567,7 +567,7 @@ async function ticked(records: DeviceRecords): Promise<void> {
   for (let i = 0; i < 20; i++) await nodePlatform.pause();
 }
 
-test("[W7] metadata that change all the time take a bounded part of the log, and the last is written in the end", async () => {
+test("[W7] metadata that change constantly take a bounded part of the log, and the last is written eventually", async () => {
   const { recorded } = await failingStore();
   const followed = followByHand(recorded, 100, SCANT);
   const { records, pass, report } = followed;
@@ -586,7 +586,7 @@ test("[W7] metadata that change all the time take a bounded part of the log, and
   expect(recordIn(recorded, "busy")?.["peerMetadata"]).toMatchObject({ i: 99 });
 });
 
-test("[W7] a device that comes and goes while its credential waits is told as left later, and is not recorded if it never was", async () => {
+test("[W7] a device that comes and goes while its credential is throttled is marked as left later, or never recorded", async () => {
   const { recorded } = await failingStore();
   const followed = followByHand(recorded, 100, SCANT);
   const { records, pass, report } = followed;
@@ -609,7 +609,7 @@ test("[W7] a device that comes and goes while its credential waits is told as le
   expect(recordIn(recorded, "new")).toBeUndefined();
 });
 
-test("[W7] a server that closes writes who left, whatever was written before", async () => {
+test("[W7] a closing server writes which devices left, whatever was written before", async () => {
   const { recorded } = await failingStore();
   const followed = followByHand(recorded, 100, SCANT);
   followed.report("busy", "joined");

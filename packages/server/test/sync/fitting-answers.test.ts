@@ -24,7 +24,7 @@ function answerOf(session: number, items: readonly Value[], message?: string): R
   return { session, report, items, elapsedMs: 1, warnings: [], totalWarnings: 0, ...error };
 }
 
-test("[R6] rows that take much more in JSON than on their way break nobody's answer", async () => {
+test("[R6] rows that are much larger in JSON than on the wire do not break the answers of other peers", async () => {
   // Each of these characters is six in JSON.
   const wide = "\u0001".repeat(10_000);
   const answers = [
@@ -48,7 +48,7 @@ test("[R6] rows that take much more in JSON than on their way break nobody's ans
   expect(await fittingAnswers(answers, 1_000_000)).toEqual(answers);
 });
 
-test("[R6] what peers say of themselves takes room as well", async () => {
+test("[R6] the descriptions of peers count towards the size as well", async () => {
   const [one, two] = [answerOf(1, ["x".repeat(100)]), answerOf(2, ["x".repeat(200)])];
   const description = { ...two.report.description, metadata: { text: "m".repeat(5000) } };
   const reported = await fittingAnswers(

@@ -35,7 +35,7 @@ const STREAM = Uint8Array.from([
   ...frame(0x00, 0),
 ]);
 
-test("data frames and messages are counted wherever the stream is cut", () => {
+test("data frames and messages are counted wherever the stream is split", () => {
   for (const size of [1, 2, 3, 7, 1_000, 66_000, STREAM.length]) {
     const scanner = new FrameScanner();
     let frames = 0;
@@ -51,7 +51,7 @@ test("data frames and messages are counted wherever the stream is cut", () => {
   }
 });
 
-test("frames of a message that is whole are not open any more", () => {
+test("frames of a complete message are no longer open", () => {
   const scanner = new FrameScanner();
   const first = scanner.read(STREAM);
   const open = {

@@ -88,7 +88,7 @@ function kindsSent({ sent }: Running): string[][] {
   return sent.map((messages) => messages.map(({ t }) => t).filter((t) => t !== "ping"));
 }
 
-test("[R7] more peers than there may be are an error of the whole, and nobody is asked", async () => {
+test("[R7] more peers than the limit are an error of the whole run, and no peer is asked", async () => {
   const running = await runWith(3, { peersMax: 2 });
   expect(await running.ask()).toEqual({
     kind: "failed",
@@ -98,7 +98,7 @@ test("[R7] more peers than there may be are an error of the whole, and nobody is
   expect(running.ended).toEqual([{ result: "failed", elapsedMs: 0, peers: [] }]);
 });
 
-test("[R8] nobody is asked before the run is recorded, nor when it cannot be", async () => {
+test("[R8] no peer is asked before the run is recorded, nor if that fails", async () => {
   const recorded: (() => void)[] = [];
   const record = (): Promise<void> => new Promise((resolve) => recorded.push(resolve));
   const running = await runWith(1, { record });
@@ -115,7 +115,7 @@ test("[R8] nobody is asked before the run is recorded, nor when it cannot be", a
   expect(kindsSent(failing)).toEqual([["welcome"]]);
 });
 
-test("[R10] who leaves while it is recorded has asked nobody, later the peers are told to stop", async () => {
+test("[R10] a caller that leaves while the run is recorded asks no peer; later its runs are cancelled", async () => {
   let isLeft = false;
   const running = await runWith(1, {
     record: async () => {
@@ -133,7 +133,7 @@ test("[R10] who leaves while it is recorded has asked nobody, later the peers ar
   expect(running.ended.map(({ result }) => result)).toEqual(["cancelled", "cancelled"]);
 });
 
-test("[R7] runs that come at once begin one after the other", async () => {
+test("[R7] concurrent runs start one after the other", async () => {
   const recorded: (() => void)[] = [];
   const record = (): Promise<void> => new Promise((resolve) => recorded.push(resolve));
   const running = await runWith(1, { record });
@@ -155,7 +155,7 @@ test("[R7] runs that come at once begin one after the other", async () => {
   await Promise.all(asking);
 });
 
-test("[R7] places of runs are given back, whatever became of them", async () => {
+test("[R7] slots of runs are given back, whatever their outcome", async () => {
   const running = await runWith(0);
   for (let i = 0; i < 40; i++) await expect(running.ask("SELECT")).rejects.toThrow("expected");
   for (let i = 0; i < 40; i++) expect(await running.ask()).toEqual({ kind: "done", answers: [] });

@@ -60,7 +60,7 @@ async function joined(): Promise<{ connection: SyncConnection; asked: Asked[] }>
   return { connection, asked };
 }
 
-test("[S7] the engine is told whom a credential stands for, and where the peer is", async () => {
+test("[S7] the engine receives the owner of a credential, and the address of the peer", async () => {
   const { connection } = await joined();
   expect(connection.identify("first")).toEqual({
     authority: undefined,
@@ -72,7 +72,7 @@ test("[S7] the engine is told whom a credential stands for, and where the peer i
   });
 });
 
-test("[S7] of many new tokens one is looked at at a time, and of those that wait the newest", async () => {
+test("[S7] new tokens are checked one at a time, and of the waiting ones only the newest", async () => {
   const { connection, asked } = await joined();
   void connection.identify("first");
   const answers = Array.from({ length: 1_000 }, (_, i) =>
@@ -92,7 +92,7 @@ test("[S7] of many new tokens one is looked at at a time, and of those that wait
   expect([connection.token, connection.peer?.credentialId]).toEqual(["t999", "jwt:p:new"]);
 });
 
-test("[S7] a token that waits when the connection ends is not looked at", async () => {
+test("[S7] a token that waits when the connection ends is not checked", async () => {
   const { connection, asked } = await joined();
   void connection.identify("first");
   const [one, two] = ["t0", "t1"].map((token) => Promise.resolve(connection.identify(token)));

@@ -18,7 +18,7 @@ async function refusedDial(...given: Parameters<typeof SyncClient.dial>): Promis
   throw new Error("expected a refusal", { cause: error });
 }
 
-test("[S1] a WebSocket is found at /sync and behind the id of an app, and nowhere else", async () => {
+test("[S1] a WebSocket is at /sync and after the id of an app, and nowhere else", async () => {
   const { url, appId, apiKey } = await serveSync();
   for (const path of ["/sync", `/${appId}/sync`, `/${appId.toUpperCase()}/sync?a=b`]) {
     const client = await SyncClient.greet(url, `${apiKey}x`, { path });
@@ -42,7 +42,7 @@ test("[S1] a WebSocket is found at /sync and behind the id of an app, and nowher
   expect(message).toMatch(/; if a proxy stands in between, does it pass on .*Upgrade/);
 });
 
-test("a request that asks for another protocol is answered like any other, its body included", async () => {
+test("a request to upgrade to another protocol is answered like any other, its body included", async () => {
   const { url, apiKey } = await serveSync();
   const connection = await RawConnection.open(url);
   const ask = (target: string): Uint8Array =>
@@ -85,7 +85,7 @@ test("a page of another origin is refused, one of this machine is not", async ()
   expect((await refusedDial(open.url, options)).status).toBe(403);
 });
 
-test("beyond the bound of connections the answer is 503, until one of them has gone", async () => {
+test("beyond the limit of connections the answer is 503, until one of them ends", async () => {
   const served = await serveSync({ syncConnectionsMax: 2 });
   const { url } = served;
   const first = await SyncClient.dial(url);
@@ -123,7 +123,7 @@ test("[S2] a connection without a hello is ended after five seconds", async () =
   });
 });
 
-test("[S65] peers of one address without a credential are bounded, and silent ones give way", async () => {
+test("[S65] peers of one address without a credential are limited, and silent ones are ended first", async () => {
   const syncConnectionsMax = SYNC_NEWCOMERS.perAddressMax + 2;
   const served = await serveSync({ syncConnectionsMax }, { isClockStopped: true });
   const { url, pass, apiKey } = served;
@@ -146,7 +146,7 @@ test("[S65] peers of one address without a credential are bounded, and silent on
   expect(samples.get('bigpeer_sync_refused_total{reason="newcomers"}')).toBeGreaterThanOrEqual(3);
 });
 
-test("[S65] peers of one credential leave room for others", async () => {
+test("[S65] peers of one credential leave connections for others", async () => {
   const { url, apiKey, server, appId } = await serveSync({ syncConnectionsMax: 4 });
   const peers = [];
   for (let i = 0; i < 3; i++) {
@@ -163,7 +163,7 @@ test("[S65] peers of one credential leave room for others", async () => {
   await vi.waitFor(async () => (await SyncClient.greet(url, apiKey)).nextOf("welcome"));
 });
 
-test("[S1] text, what cannot be read and another message before hello end the connection", async () => {
+test("[S1] text, an invalid message and another message before hello end the connection", async () => {
   const { url } = await serveSync();
   const reasons: string[] = [];
   for (const content of ["{}", new Uint8Array([1, 2, 3]), new Uint8Array()]) {
@@ -184,7 +184,7 @@ test("[S1] text, what cannot be read and another message before hello end the co
   });
 });
 
-test("[S1] a frame above the bound is told before the connection ends, and so is a long hello", async () => {
+test("[S1] the server reports a frame above the limit before it closes the connection, and so a long hello", async () => {
   const { url } = await serveSync();
   const huge = await SyncClient.dial(url);
   huge.sendRaw(new Uint8Array(SYNC_MESSAGE_BYTES_MAX + 1));
@@ -203,7 +203,7 @@ test("[S1] a frame above the bound is told before the connection ends, and so is
   await Promise.all([huge.closed(), long.closed()]);
 });
 
-test("[S2] a version that is not spoken is answered with the one that is", async () => {
+test("[S2] an unsupported version is answered with the supported one", async () => {
   const { url, apiKey } = await serveSync();
   const client = await SyncClient.dial(url);
   client.send(helloOf(apiKey, { version: SYNC_VERSION + 1 }));
@@ -246,7 +246,7 @@ test("[S3] wrong credentials get one sentence, and after many of them a time to 
   expect(samples.get("bigpeer_failed_credentials_total")).toBe(26);
 });
 
-test("[S6] a server that closes says so to peers that nobody knows yet", async () => {
+test("[S6] a closing server sends bye also to peers that have not logged in yet", async () => {
   const { server, url } = await serveSync();
   const client = await SyncClient.dial(url);
   const silent = await SyncClient.dial(url);
@@ -260,7 +260,7 @@ test("[S6] a server that closes says so to peers that nobody knows yet", async (
   await closing;
 });
 
-test("HTTPS has /sync as well, and a long message goes through it", async () => {
+test("HTTPS has /sync as well, and a long message passes through it", async () => {
   const support = fileURLToPath(new URL("../support", import.meta.url));
   const tls = {
     certFile: join(support, "tls-certificate.pem"),

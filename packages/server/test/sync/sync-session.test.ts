@@ -79,7 +79,7 @@ function permit(served: ServedSync, name: string, permissions: Permissions): Pro
   return served.server.registry.keys.create(served.appId, { name, permissions }, AUTHOR);
 }
 
-test("[S4] a known key is welcomed with what the peer has to know", async () => {
+test("[S4] a known key gets a welcome with all that the peer needs", async () => {
   const served = await serveSync();
   const { url, apiKey, appId } = served;
   await served.execute("INSERT INTO cars DOCUMENTS ({ '_id': 'a' })");
@@ -110,7 +110,7 @@ test("[S4] a known key is welcomed with what the peer has to know", async () => 
   expect(JSON.stringify(served.log)).not.toContain(apiKey);
 });
 
-test("[S14] [S16] a subscription is filled, and gets what is written over HTTP from then on", async () => {
+test("[S14] [S16] a subscription is filled, and then receives writes made over HTTP", async () => {
   const served = await serveSync();
   await served.execute("INSERT INTO cars DOCUMENTS ({ '_id': 'a' }), ({ '_id': 'b' })");
   const client = await welcomed(served, served.apiKey);
@@ -122,7 +122,7 @@ test("[S14] [S16] a subscription is filled, and gets what is written over HTTP f
   expect(await nextChange(client)).toEqual(["deleted a"]);
 });
 
-test("[S28] an upload is answered, and seen by others", async () => {
+test("[S28] an upload is answered, and visible to others", async () => {
   const served = await serveSync();
   const writer = await welcomed(served, served.apiKey);
   const reader = await welcomed(served, served.apiKey, "fedcba9876543210");
@@ -147,7 +147,7 @@ test("[S28] an upload is answered, and seen by others", async () => {
   expect(samples.get(`bigpeer_sync_uploads_total{${app},outcome="applied"}`)).toBe(1);
 });
 
-test("[S67] the sessions of a key that is deleted end, and those of others go on", async () => {
+test("[S67] the sessions of a deleted key end, and those of others continue", async () => {
   const served = await serveSync();
   const key = await permit(served, "till", FULL_PERMISSIONS);
   const one = await welcomed(served, key);
@@ -166,7 +166,7 @@ test("[S67] the sessions of a key that is deleted end, and those of others go on
   expect((await other.nextOf("pong")).ping).toBe(5);
 });
 
-test("[S67] the text of before of a rotated key has its grace, and no longer", async () => {
+test("[S67] the previous text of a rotated key works for its grace period, and no longer", async () => {
   const served = await serveSync();
   const key = await permit(served, "till", FULL_PERMISSIONS);
   const client = await welcomed(served, key);
@@ -184,7 +184,7 @@ async function knownOf({ url }: ServedSync, token: string): Promise<number> {
   return known;
 }
 
-test("[S58] a site is that of one key, through rotations, or of one user of one provider", async () => {
+test("[S58] a site belongs to one key, through rotations, or to one user of one provider", async () => {
   const served = await serveSync();
   await provide(served, "blue");
   const key = await permit(served, "till", FULL_PERMISSIONS);
@@ -207,7 +207,7 @@ test("[S58] a site is that of one key, through rotations, or of one user of one 
   expect((await stranger.nextOf("site")).known).toBe(0);
 });
 
-test("[S20] when the permissions of a key change, what may not be read any more is let go of", async () => {
+test("[S20] when the permissions of a key change, documents that may no longer be read are released", async () => {
   const served = await serveSync();
   await served.execute(
     "INSERT INTO cars DOCUMENTS ({ '_id': 'a', 'color': 'blue' }), ({ '_id': 'b', 'color': 'red' })",
@@ -279,7 +279,7 @@ test("[S7] a session ends with its token, unless the peer has sent a new one bef
   expect(long.isClosed).toBe(false);
 });
 
-test("[S67] when a provider changes, so do the rights of the users that it has named", async () => {
+test("[S67] when a provider changes, so do the rights of its users", async () => {
   const served = await serveSync();
   await provide(served, "blue");
   const client = await welcomed(served, userToken(served, "ann", 600));
@@ -289,7 +289,7 @@ test("[S67] when a provider changes, so do the rights of the users that it has n
   expect(await client.next()).toEqual(expect.objectContaining({ t: "bye", code: "unauthorized" }));
 });
 
-test("[S6] a server that closes says so, and cuts who does not leave within a second", async () => {
+test("[S6] a closing server sends bye, and cuts peers that do not leave within a second", async () => {
   const served = await serveSync();
   const client = await welcomed(served, served.apiKey);
   const silent = await welcomed(served, served.apiKey);
@@ -300,7 +300,7 @@ test("[S6] a server that closes says so, and cuts who does not leave within a se
   await client.closed();
 });
 
-test("the figures tell of sessions, subscriptions, groups, messages and bytes", async () => {
+test("metrics cover sessions, subscriptions, groups, messages and bytes", async () => {
   const served = await serveSync();
   await served.execute("INSERT INTO cars DOCUMENTS ({ '_id': 'a' })");
   const clients = await Promise.all([1, 2, 3].map(() => welcomed(served, served.apiKey)));
@@ -335,7 +335,7 @@ test("the figures tell of sessions, subscriptions, groups, messages and bytes", 
 });
 
 test.runIf(isFullSize)(
-  "[S22] a peer that stops reading and goes on later gets all of it, over HTTPS as well",
+  "[S22] a peer that stops reading and continues later gets everything, over HTTPS as well",
   async () => {
     for (const tls of [undefined, TLS]) {
       const served = await serveSync({ tls });
@@ -363,7 +363,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "[S22] a peer that reads nothing slows nobody, and what waits for it is bounded",
+  "[S22] a peer that reads nothing slows down no other, and its queue is bounded",
   async () => {
     const served = await serveSync();
     const text: Value = "x".repeat(200_000);

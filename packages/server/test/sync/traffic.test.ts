@@ -2,7 +2,7 @@ import { encodeMessage } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { kindOf, TrafficMeter } from "../../src/sync/traffic.ts";
 
-test("the kind of a message is found without reading it, and what is none is other", () => {
+test("the kind of a message is found without decoding it, and an invalid one is `other`", () => {
   const site = "0123456789abcdef";
   expect(kindOf(encodeMessage({ t: "bye", code: "busy", message: "m" }))).toBe("bye");
   expect(kindOf(encodeMessage({ t: "forked", site, number: 1 }))).toBe("forked");

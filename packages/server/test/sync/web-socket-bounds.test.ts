@@ -132,7 +132,7 @@ test("[S62] a hello in many fragments is refused before they take much memory", 
   expect(events).toEqual([`malformed expected a hello in at most ${HELLO_PIECES_MAX} pieces`]);
 });
 
-test("[S62] pings before hello are bounded as well, and of many at once one is answered", async () => {
+test("[S62] pings before hello are limited as well, and of many at once one is answered", async () => {
   const maker = new ChannelMaker(64 * MEGABYTE);
   const early = await connectTo(maker);
   const empty = Buffer.of(0x89, 0x80, 0, 0, 0, 0);
@@ -151,7 +151,7 @@ test("[S62] pings before hello are bounded as well, and of many at once one is a
   expect(socket.bytesWritten - before).toBeLessThan(200);
 });
 
-test("[S63] what stands behind the end in a chunk is not given to the library", async () => {
+test("[S63] bytes after the end in a chunk are not passed to the WebSocket library", async () => {
   const maker = new ChannelMaker(64 * MEGABYTE);
   const { channel, client, events, socket } = await connectTo(maker);
   channel.trust();
@@ -175,7 +175,7 @@ test("[S63] what stands behind the end in a chunk is not given to the library", 
   expect([heard, before, maker.unreadBytes]).toEqual([1, 1, 0]);
 });
 
-test("[S1] fragments take room for more than their bytes, and give it back with their message", async () => {
+test("[S1] fragments are charged more memory than their bytes, and give it back with their message", async () => {
   const maker = new ChannelMaker(3 * MEGABYTE);
   const { channel, client, events } = await connectTo(maker);
   channel.trust();
@@ -195,7 +195,7 @@ test("[S1] fragments take room for more than their bytes, and give it back with 
   expect([events, other.events]).toEqual([["message 5001", "message 3"], ["overfull"]]);
 });
 
-test("[S62] a message has a bounded number of fragments", async () => {
+test("[S62] the number of fragments of a message is limited", async () => {
   const maker = new ChannelMaker(64 * MEGABYTE);
   const { channel, client, events } = await connectTo(maker);
   channel.trust();
@@ -204,7 +204,7 @@ test("[S62] a message has a bounded number of fragments", async () => {
   expect(events).toEqual(["malformed expected messages of at most 8192 fragments"]);
 });
 
-test("[S1] a message that is still being read when its connection is paused takes room until it goes on", async () => {
+test("[S1] a message that is being read when its connection is paused takes memory until it continues", async () => {
   const maker = new ChannelMaker(3 * MEGABYTE);
   const { channel, client, events } = await connectTo(maker);
   channel.trust();
@@ -230,7 +230,7 @@ test("[S1] a message that is still being read when its connection is paused take
   await until(() => maker.unreadBytes === 0);
 });
 
-test("[S1] chunks of a frame take room for more than their bytes", async () => {
+test("[S1] chunks of a frame are charged more memory than their bytes", async () => {
   const maker = new ChannelMaker(MEGABYTE);
   const { channel, client, socket } = await connectTo(maker);
   channel.trust();
@@ -243,7 +243,7 @@ test("[S1] chunks of a frame take room for more than their bytes", async () => {
   expect(maker.unreadBytes).toBeGreaterThanOrEqual(20 * PIECE_COST);
 });
 
-test("pings before, inside and behind a message leave nothing behind", async () => {
+test("pings before, inside and after a message leave nothing behind", async () => {
   const maker = new ChannelMaker(MEGABYTE);
   const { channel, client, events } = await connectTo(maker);
   channel.trust();

@@ -70,7 +70,7 @@ function shown(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64");
 }
 
-test("messages of every size arrive as they are, in both directions", async () => {
+test("messages of every size arrive unchanged, in both directions", async () => {
   const { channel, client, received, maker } = await connectPair(8 * 1024 * 1024);
   channel.trust();
   const all = SIZES.map(bytesOf);
@@ -88,7 +88,7 @@ test("messages of every size arrive as they are, in both directions", async () =
   expect(maker.received.bytes).toBe(SIZES.reduce((sum, size) => sum + size));
 });
 
-test("it is told when all that waited is out, and once", async () => {
+test("the channel emits once when its whole queue has been sent", async () => {
   const { channel, client, events } = await connectPair();
   client.pause();
   const piece = bytesOf(1_000_000);
@@ -101,7 +101,7 @@ test("it is told when all that waited is out, and once", async () => {
   expect([events, channel.queuedBytes]).toEqual([["drained"], 0]);
 });
 
-test("a connection that takes nothing is cut when too much waits for it", async () => {
+test("a connection that reads nothing is cut when its queue is too long", async () => {
   const { channel, client, events } = await connectPair();
   client.pause();
   const piece = bytesOf(1_000_000);
@@ -112,7 +112,7 @@ test("a connection that takes nothing is cut when too much waits for it", async 
   expect(channel.queuedBytes).toBe(0);
 });
 
-test("parts of messages count together, and give back what they took", async () => {
+test("parts of messages are counted together, and give their memory back", async () => {
   const { channel, client, events } = await connectPair(512 * 1024);
   channel.trust();
   for (let i = 0; i < 5; i++) {
@@ -125,23 +125,20 @@ test("parts of messages count together, and give back what they took", async () 
   expect(events).toEqual([...Array.from({ length: 5 }, () => "message 300000"), "overfull"]);
 });
 
-test.runIf(isFullSize)(
-  "pings that nobody reads the answers of are not answered for ever",
-  async () => {
-    const { channel, client, events } = await connectPair();
-    channel.trust();
-    client.pause();
-    while (channel.queuedBytes === 0) channel.send(bytesOf(1_000_000));
-    const before = channel.queuedBytes;
-    for (let i = 0; i < 1_000; i++) client.ping(bytesOf(125));
-    client.send(bytesOf(5));
-    await until(() => events.length > 0);
-    expect(events).toEqual(["message 5"]);
-    expect(channel.queuedBytes).toBeLessThanOrEqual(before);
-  },
-);
+test.runIf(isFullSize)("pings whose answers are not read are not answered for ever", async () => {
+  const { channel, client, events } = await connectPair();
+  channel.trust();
+  client.pause();
+  while (channel.queuedBytes === 0) channel.send(bytesOf(1_000_000));
+  const before = channel.queuedBytes;
+  for (let i = 0; i < 1_000; i++) client.ping(bytesOf(125));
+  client.send(bytesOf(5));
+  await until(() => events.length > 0);
+  expect(events).toEqual(["message 5"]);
+  expect(channel.queuedBytes).toBeLessThanOrEqual(before);
+});
 
-test("what was sent before the end arrives before it, and nothing after it", async () => {
+test("messages sent before the end arrive before it, and nothing after it", async () => {
   const { channel, client, events } = await connectPair();
   channel.send(bytesOf(100_000));
   channel.close();
@@ -187,7 +184,7 @@ function watchMessages({ channel }: Pair, onMessage: (bytes: Uint8Array) => void
   return events;
 }
 
-test("many messages that come at once are read in many passes, in their order", async () => {
+test("many messages that arrive at once are read in many passes, in order", async () => {
   const { client, received } = await connectPair(undefined, slowIntake());
   const passes = countPasses();
   const sizes = Array.from({ length: 200 }, (_, i) => i * 3);
@@ -198,7 +195,7 @@ test("many messages that come at once are read in many passes, in their order", 
   expect(passes.count - before).toBeGreaterThanOrEqual(sizes.length);
 });
 
-test("of all connections together as many messages are read in a pass as there is time for", async () => {
+test("all connections together read as many messages in a pass as there is time for", async () => {
   const intake = slowIntake();
   const pairs = await Promise.all(Array.from({ length: 5 }, () => connectPair(undefined, intake)));
   const passes = countPasses();
@@ -217,7 +214,7 @@ test("of all connections together as many messages are read in a pass as there i
   expect(new Set(readers.slice(25, 35)).size).toBe(5);
 });
 
-test("what came before the end of a connection is read before it is told of", async () => {
+test("messages that arrived before the end of a connection are read before the end is reported", async () => {
   const { client, events } = await connectPair(undefined, slowIntake());
   for (let size = 0; size < 50; size++) client.send(bytesOf(size));
   client.close();
@@ -225,7 +222,7 @@ test("what came before the end of a connection is read before it is told of", as
   expect(events).toEqual([...Array.from({ length: 50 }, (_, i) => `message ${i}`), "closed"]);
 });
 
-test("what came before something that is no message is read before that is told of", async () => {
+test("messages that arrived before an invalid one are read before the error is reported", async () => {
   const { client, events } = await connectPair(undefined, slowIntake());
   for (let size = 0; size < 50; size++) client.send(bytesOf(size));
   client.sendText("text");
@@ -235,7 +232,7 @@ test("what came before something that is no message is read before that is told 
   expect(events).toEqual([...Array.from({ length: 50 }, (_, i) => `message ${i}`), reason]);
 });
 
-test("whoever closes reads nothing of what waits, and is told once that it is over", async () => {
+test("a closed channel reads none of the waiting messages, and emits its end once", async () => {
   for (const end of ["close", "cut"] as const) {
     const pair = await connectPair(undefined, slowIntake());
     const events = watchMessages(pair, ({ length }) => {
@@ -248,7 +245,7 @@ test("whoever closes reads nothing of what waits, and is told once that it is ov
   }
 });
 
-test("messages that wait take room, and give it back", async () => {
+test("waiting messages take memory, and give it back", async () => {
   const { channel, client, events } = await connectPair(600_000, slowIntake());
   channel.trust();
   // More than there is room for, were they all kept until the last has come.
@@ -261,7 +258,7 @@ test("messages that wait take room, and give it back", async () => {
 });
 
 test.runIf(isFullSize)(
-  "one that is held is not read on when what waited was read, but when it is let go",
+  "a paused channel continues to read when it is resumed, not when its waiting messages were read",
   async () => {
     const pair = await connectPair(8 * 1024 * 1024, slowIntake());
     const { channel, client } = pair;

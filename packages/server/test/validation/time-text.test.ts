@@ -32,13 +32,13 @@ test.each([
   "2030-01-02T03:04:05+24:00",
   "+012030-01-02T03:04:05Z",
   "tomorrow",
-])("%j is no time", (text) => {
+])("%j is not a time", (text) => {
   const message = `expected a time like 2030-12-31T23:59:59Z, found "${text}"`;
   const error = new PeerError("value.invalid", message, { at: "expiresAt" });
   expect(() => readTime(text, "expiresAt")).toThrow(error);
 });
 
-test("a time that there is not is null", () => {
+test("an absent time is null", () => {
   expect(showOptionalTime(undefined)).toBeNull();
   expect(showOptionalTime(0)).toBe("1970-01-01T00:00:00.000Z");
 });
