@@ -52,7 +52,7 @@ function statesOf(peer: Peer): Set<SyncState> {
   return states;
 }
 
-test("the status says whether the server has taken the credential", async () => {
+test("the status says whether the server has accepted the credential", async () => {
   const server = await startRealServer();
   const peer = await server.peer();
   expect(peer.auth.status).toEqual({ isAuthenticated: false });
@@ -61,7 +61,7 @@ test("the status says whether the server has taken the credential", async () => 
   expect(peer.auth.status).toEqual({ isAuthenticated: true });
 });
 
-test("the status of a login names the user and the end of the session", async () => {
+test("the status of a login has the user and the expiry of the session", async () => {
   const server = await startRealServer();
   await provide(server, 3600);
   const peer = await server.peer({ login: () => GUEST });
@@ -76,7 +76,7 @@ test("the status of a login names the user and the end of the session", async ()
 });
 
 test.runIf(isFullSize)(
-  "[S66] a session is renewed before its end: the connection stays, and no subscription starts over",
+  "[S66] a session is renewed before it expires: the connection stays, and no subscription starts over",
   {
     timeout: SESSIONS_MS,
   },
@@ -112,7 +112,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("[S7] a session that is not renewed ends, and the error says why, once", {
+test("[S7] a session that is not renewed ends, and emits one error with the reason", {
   timeout: SESSIONS_MS,
 }, async () => {
   const server = await startRealServer();
@@ -139,7 +139,7 @@ test("[S7] a session that is not renewed ends, and the error says why, once", {
   expect(errors).toHaveLength(1);
 });
 
-test("logout says goodbye, forgets the session and cleans up; the next start logs in anew", async () => {
+test("logout sends bye, forgets the session and cleans up; the next start logs in again", async () => {
   const server = await startRealServer();
   await provide(server, 3600);
   let logins = 0;
@@ -166,7 +166,7 @@ test("logout says goodbye, forgets the session and cleans up; the next start log
   expect(peer.auth.status.userId).not.toBe(userId);
 });
 
-test("without a cleanup everything stays after a logout, also what waits to be uploaded", async () => {
+test("without a cleanup everything stays after a logout, also pending uploads", async () => {
   const server = await startRealServer();
   const peer = await server.peer();
   await insert(peer, "mine");
@@ -191,7 +191,7 @@ test("a login that was under way at the logout is not used afterwards", async ()
   await whenConnected(peer);
 });
 
-test("what is no cleanup is refused in words, and a cleanup that fails is told", async () => {
+test("an invalid cleanup is refused with a message, and a failing cleanup is reported", async () => {
   const server = await startRealServer();
   const peer = await server.peer();
   const wrong = peer.auth.logout("all" as unknown as () => void);
@@ -211,7 +211,7 @@ function permitting(tasks: string, more: ValueObject = {}): Permissions {
   });
 }
 
-test("[S20, S21] what may not be read any more goes from the peer while it is connected, the rest stays", async () => {
+test("[S20, S21] documents that may no longer be read leave a connected peer, the rest stays", async () => {
   const server = await startRealServer();
   const { keys } = server.running.registry;
   const { appId } = server.content;
@@ -247,7 +247,7 @@ test("[S20, S21] what may not be read any more goes from the peer while it is co
   await whenTasks(peer, ["a", "b", "c"]);
 });
 
-test("[S21] a permission that shrank while the peer was away acts when it comes back", async () => {
+test("[S21] a permission that was reduced while the peer was offline applies when it reconnects", async () => {
   const server = await startRealServer();
   const { keys } = server.running.registry;
   const { appId } = server.content;

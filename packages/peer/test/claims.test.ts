@@ -52,7 +52,7 @@ function setTeam(writer: Peer, id: string, team: string): Promise<unknown> {
   return writer.store.execute(text, { id, team });
 }
 
-test("[P22] a rule with :claims decides about live changes of a subscription", async () => {
+test("[P22] a rule with :claims decides on live changes of a subscription", async () => {
   const { server, writer } = await serveTeams();
   const peer = await server.peer({ token: tokenWith(server, { team: "red" }) });
   peer.sync.registerSubscription(SUBSCRIPTION);
@@ -72,7 +72,7 @@ test("[P22] a rule with :claims decides about live changes of a subscription", a
   expect(await idsOf(writer)).toHaveLength(6);
 });
 
-test("[P22] [S20] [S21] other claims on the next connection are other rights: what is read and what is written", async () => {
+test("[P22] [S20] [S21] other claims on the next connection change the rights to read and to write", async () => {
   const { server, writer } = await serveTeams();
   const folder = temporaryFolder();
   const asRed = await server.peer({ folder, token: tokenWith(server, { team: "red" }) });
@@ -102,7 +102,7 @@ test("[P22] [S20] [S21] other claims on the next connection are other rights: wh
   await whenTasks(asBlue, ["ann's", "blue 1", "blue 3", "blue 4"]);
 });
 
-test("[P22] [A16] queries in the answer of a webhook name the user and what it says of him", async () => {
+test("[P22] [A16] queries in the answer of a webhook can use the user and its claims", async () => {
   const { server, writer } = await serveTeams();
   const webhook = await answeringServer(({ body }) => {
     const { token } = JSON.parse(body) as { readonly token: string };

@@ -67,7 +67,7 @@ async function countOf(peer: Peer): Promise<number> {
   return Number(items[0]?.["n"]);
 }
 
-test("[S72] a first download that was cut goes on where it was, also in the next process", async () => {
+test("[S72] an interrupted first download continues where it was, also in the next process", async () => {
   const server = await startRealServer();
   await insertCups(server);
   const { port } = new URL(server.running.url);

@@ -72,7 +72,7 @@ async function runBlock(block: string, content: object, folder: string): Promise
   return run(join(folder, "program.mjs"), folder);
 }
 
-test("[P22] the guide of docs/authentication.md logs a user in, whose rules hold", async () => {
+test("[P22] the guide of docs/authentication.md logs a user in, whose rules apply", async () => {
   const server = await startRealServer({ managementPort: 0 });
   const managementUrl = server.running.managementUrl ?? "";
   const [curl = ""] = blocksOf("docs/authentication.md", "sh");
@@ -86,7 +86,7 @@ test("[P22] the guide of docs/authentication.md logs a user in, whose rules hold
   await createProvider(managementUrl, provider);
 });
 
-test("the first peer of the README prints what stands there, and the same tasks again", async () => {
+test("the first peer of the README prints the documented output, and the same tasks again", async () => {
   const server = await startRealServer();
   const plants = await server.peer();
   await plants.store.execute("INSERT INTO tasks DOCUMENTS ({'title': 'Water the plants'})");
@@ -100,7 +100,7 @@ test("the first peer of the README prints what stands there, and the same tasks 
   expect(again).toContain("synced: [ { title: 'Buy milk' }, { title: 'Water the plants' } ]\n");
 });
 
-test("the example with two peers shows what it says", async () => {
+test("the example with two peers prints the documented output", async () => {
   const printed = await run(join(root, "examples", "two-peers.mjs"), temporaryFolder());
   // In which order fields of several writers come is no matter.
   const served = printed.replaceAll(/\{[^}]*isServed: true[^}]*\}/g, "…");

@@ -18,7 +18,7 @@ function listenForWarnings(): string[] {
   return warnings;
 }
 
-test("who listens is called until he stops it, and it is known whether anybody does", () => {
+test("a listener is called until it is removed, and the hub knows whether it has listeners", () => {
   const hub = new EventHub<{ readonly news: number }>();
   const heard: number[] = [];
   expect(hub.emit("news", 1)).toBe(false);
@@ -29,7 +29,7 @@ test("who listens is called until he stops it, and it is known whether anybody d
   expect(heard).toEqual([2]);
 });
 
-test("a listener that throws, at once or as a promise, is a warning of Node, and the others hear", async () => {
+test("a listener that throws, at once or as a promise, causes a Node warning, and the others are called", async () => {
   const warnings = listenForWarnings();
   const hub = new EventHub<{ readonly news: number }>();
   const heard: number[] = [];

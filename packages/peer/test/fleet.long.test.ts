@@ -32,7 +32,7 @@ afterAll(() => {
   fleetScript.remove();
 });
 
-test("[S8] [S25] [S34] two hundred peers that are killed and cut off while they write end equal, and every write counts once", async () => {
+test("[S8] [S25] [S34] 200 peers that are killed and cut off while they write end equal, and each write counts once", async () => {
   const folder = temporaryFolder();
   const dataDir = join(folder, "server");
   let served = await serveFolder(serverScript, dataDir);

@@ -69,7 +69,7 @@ test("[S7] a token that expires ends the session of a peer within a second", asy
   expect(late).toBeLessThan(WITHIN_MS);
 });
 
-test("[S67] a key that is revoked ends the session of a peer within a second", async () => {
+test("[S67] a revoked key ends the session of a peer within a second", async () => {
   const server = await startRealServer();
   const { peer, name } = await connectedWith(server, reading("true"));
   await server.running.registry.keys.remove(server.content.appId, name, SERVER);
@@ -79,7 +79,7 @@ test("[S67] a key that is revoked ends the session of a peer within a second", a
   expect(peer.sync.status.code).toBe("unauthorized");
 });
 
-test("[S20] a permission that shrinks takes documents from a connected peer within a second", async () => {
+test("[S20] a reduced permission removes documents from a connected peer within a second", async () => {
   const server = await startRealServer();
   const { peer, name } = await connectedWith(server, reading("true"));
   const permissions = reading("_id == 'b'");

@@ -6,7 +6,7 @@ import { Gate } from "../src/gate.ts";
 import { openLocalStore } from "./support/open-local-store.ts";
 import { settle, until } from "./support/turns.ts";
 
-test("a write has the ids that it changed and a commit, a read has items and none", async () => {
+test("a write returns the changed ids and a commit, a read returns items and no commit", async () => {
   const { local } = await openLocalStore();
   const written = await local.execute("INSERT INTO c DOCUMENTS (:d)", { d: { _id: "a", n: 1 } });
   expect(written).toEqual({ items: [], mutatedDocumentIds: ["a"], commitId: 1, warnings: [] });
@@ -19,7 +19,7 @@ test("a write has the ids that it changed and a commit, a read has items and non
   });
 });
 
-test("[Q1] [Q2] an answer that is empty by mistake says what was probably meant", async () => {
+test("[Q1] [Q2] a result that is empty by mistake has a warning with a suggestion", async () => {
   const { local } = await openLocalStore();
   await local.execute("INSERT INTO tasks DOCUMENTS (:d)", { d: { _id: "a", status: "done" } });
   const { warnings } = await local.execute("SELECT * FROM taks");
@@ -34,7 +34,7 @@ test("[Q1] [Q2] an answer that is empty by mistake says what was probably meant"
   });
 });
 
-test("statements that follow each other without a pause leave others their turn", async () => {
+test("consecutive statements without a pause let other tasks run", async () => {
   const { local } = await openLocalStore();
   const turns: string[] = [];
   setImmediate(() => turns.push("another's"));
@@ -45,7 +45,7 @@ test("statements that follow each other without a pause leave others their turn"
   expect(count).toBeLessThan(10_000);
 });
 
-test("a field that is undefined is left out, as JSON does; a Date and an undefined element are refused", async () => {
+test("an undefined field is omitted, as in JSON; a Date and an undefined element are refused", async () => {
   const { local } = await openLocalStore();
   const task = {
     _id: "a",
@@ -63,7 +63,7 @@ test("a field that is undefined is left out, as JSON does; a Date and an undefin
   }
 });
 
-test("what an app does with its objects afterwards does not reach the store", async () => {
+test("later changes of an app to its objects do not reach the store", async () => {
   const { local } = await openLocalStore();
   const task = { _id: "a", list: [1], bytes: Buffer.from([7]) };
   const writing = local.execute("INSERT INTO c DOCUMENTS (:task)", { task });
@@ -76,7 +76,7 @@ test("what an app does with its objects afterwards does not reach the store", as
   expect((await local.execute("SELECT list FROM c")).items).toEqual([{ list: [1] }]);
 });
 
-test("a field that is named __proto__ is a field like others", async () => {
+test("a field named __proto__ is an ordinary field", async () => {
   const { local } = await openLocalStore();
   const task = JSON.parse('{"_id": "a", "__proto__": {"x": 1}}') as object;
   await local.execute("INSERT INTO c DOCUMENTS (:task)", { task });
@@ -84,13 +84,13 @@ test("a field that is named __proto__ is a field like others", async () => {
   expect(Object.keys(item ?? {}).sort()).toEqual(["__proto__", "_id"]);
 });
 
-test("what is no value is refused with its place", async () => {
+test("data that is not a value is refused with its place", async () => {
   const { local } = await openLocalStore();
   const writing = local.execute("INSERT INTO c DOCUMENTS (:t)", { t: { at: new Date(0) } });
   await expect(writing).rejects.toThrow("t.at");
 });
 
-test("a transaction takes effect as one commit, and gives back what its function gave", async () => {
+test("a transaction takes effect as one commit, and returns the result of its function", async () => {
   const { local, store } = await openLocalStore();
   const before = store.txnId;
   const given = await local.transaction(async (tx) => {
@@ -106,7 +106,7 @@ test("a transaction takes effect as one commit, and gives back what its function
   expect(store.txnId).toBe(before + 1);
 });
 
-test("a transaction whose function throws leaves nothing, and tells what it threw", async () => {
+test("a transaction whose function throws writes nothing, and rejects with the thrown error", async () => {
   const { local, store } = await openLocalStore();
   const failing = local.transaction(async (tx) => {
     await tx.execute("INSERT INTO c DOCUMENTS ({'_id': 'a'})");
@@ -127,7 +127,7 @@ test("an error that its function catches does not end a transaction", async () =
   expect((await local.execute("SELECT _id FROM c")).items).toEqual([{ _id: "a" }, { _id: "b" }]);
 });
 
-test("transactions that read and then write lose nothing, however many there are at once", async () => {
+test("concurrent transactions that read and then write lose nothing, however many there are", async () => {
   const { local } = await openLocalStore();
   await local.execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'n': 0})");
   const add = (): Promise<void> =>
@@ -140,7 +140,7 @@ test("transactions that read and then write lose nothing, however many there are
   expect((await local.execute("SELECT n FROM c")).items).toEqual([{ n: 30 }]);
 });
 
-test("a function is called again when somebody else changed what it read", async () => {
+test("the function is called again if another write changed what it read", async () => {
   const { local } = await openLocalStore();
   await local.execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'n': 0})");
   const read: unknown[] = [];
@@ -159,7 +159,7 @@ test("a function is called again when somebody else changed what it read", async
   expect((await local.execute("SELECT n FROM c")).items).toEqual([{ n: 11 }]);
 });
 
-test("a transaction that always finds something else gives up and writes nothing", async () => {
+test("a transaction with a conflict at every attempt gives up and writes nothing", async () => {
   const { local } = await openLocalStore();
   await local.execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'n': 0})");
   const hopeless = local.transaction(async (tx) => {
@@ -171,7 +171,7 @@ test("a transaction that always finds something else gives up and writes nothing
   expect((await local.execute("SELECT n FROM c")).items).toEqual([{ n: 20 }]);
 });
 
-test("a transaction inside of another is refused instead of waited for", async () => {
+test("a nested transaction is refused instead of waiting for ever", async () => {
   const { local } = await openLocalStore();
   const nested = local.transaction(() => local.transaction(async () => 1));
   await expect(nested).rejects.toThrow(
@@ -180,7 +180,7 @@ test("a transaction inside of another is refused instead of waited for", async (
   expect(await local.transaction(async () => 2)).toBe(2);
 });
 
-test("an observer may begin a transaction, also when a transaction called it", async () => {
+test("an observer may start a transaction, also if a transaction triggered it", async () => {
   const { local, errors } = await openLocalStore();
   let copies = 0;
   local.registerObserver("SELECT * FROM c", async ({ items }) => {
@@ -199,7 +199,7 @@ test("an observer may begin a transaction, also when a transaction called it", a
   expect((await local.execute("SELECT * FROM copies")).items).toEqual([{ _id: 1 }]);
 });
 
-test("a statement of a transaction that is over is refused", async () => {
+test("a statement of a finished transaction is refused", async () => {
   const { local } = await openLocalStore();
   let late: (() => Promise<unknown>) | undefined;
   await local.transaction(async (tx) => {
@@ -214,7 +214,7 @@ test.each([
   [null, "null"],
   [["SELECT"], "an array"],
 ])(
-  "a statement that is no text but %s is refused in words, wherever it is given",
+  "a statement that is %s instead of text is refused with a message, in every call",
   async (statement, kind) => {
     const { local } = await openLocalStore();
     const text = statement as unknown as string;
@@ -226,7 +226,7 @@ test.each([
   },
 );
 
-test("an observer with its arguments in another order is refused with the right one", async () => {
+test("an observer with its arguments in the wrong order is refused with the right order", async () => {
   const { local } = await openLocalStore();
   const register =
     (...given: unknown[]) =>
@@ -243,7 +243,7 @@ test("an observer with its arguments in another order is refused with the right 
   );
 });
 
-test("a parameter that is undefined is told as undefined, one that is absent as absent", async () => {
+test("an undefined parameter is reported as undefined, a missing one as missing", async () => {
   const { local } = await openLocalStore();
   const query = "SELECT * FROM c WHERE n = :n";
   const message = "expected a value for parameter n, found undefined at line 1, column 27";
@@ -256,7 +256,7 @@ test("a parameter that is undefined is told as undefined, one that is absent as 
   await local.execute("SELECT * FROM c", { n: undefined });
 });
 
-test("an object that is no value is told by its class", async () => {
+test("an object that is not a value is reported by its class", async () => {
   const { local } = await openLocalStore();
   class Money {
     readonly cents = 5;
@@ -271,14 +271,14 @@ test("an object that is no value is told by its class", async () => {
   }
 });
 
-test("a transaction that is no function is refused in words", async () => {
+test("a transaction that is not a function is refused with a message", async () => {
   const { local } = await openLocalStore();
   const scope = "SELECT" as unknown as () => Promise<void>;
   const refusal = "expected a function with the statements of the transaction, found string";
   await expect(local.transaction(scope)).rejects.toThrow(refusal);
 });
 
-test("a transaction that does not come to an end is ended, and the next one goes on", async () => {
+test("a transaction that does not end is ended, and the next one continues", async () => {
   const { local } = await openLocalStore({ transactionMsMax: 1 });
   let late: (() => Promise<unknown>) | undefined;
   const hanging = local.transaction(async (tx) => {
@@ -295,7 +295,7 @@ test("a transaction that does not come to an end is ended, and the next one goes
   expect((await local.execute("SELECT * FROM c")).items).toEqual([]);
 });
 
-test("after close a statement is refused in the words of the app, not of the storage", async () => {
+test("after close a statement is refused with an error of the peer, not of the storage", async () => {
   const { local } = await openLocalStore();
   local.close();
   const refusal = expect.objectContaining({ code: "store.closed", message: "the store is closed" });

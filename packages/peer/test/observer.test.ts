@@ -14,7 +14,7 @@ function idsOf({ items }: ObservedResult): unknown[] {
   return items.map((item) => item["_id"]);
 }
 
-test("the first result comes by itself, after the registration returned", async () => {
+test("the first result is delivered after the registration returned", async () => {
   const { local } = await openLocalStore();
   await local.execute("INSERT INTO tasks DOCUMENTS ({'_id': 1})");
   const seen: unknown[] = [];
@@ -24,7 +24,7 @@ test("the first result comes by itself, after the registration returned", async 
   expect(seen).toEqual([[1]]);
 });
 
-test("an empty result is told too", async () => {
+test("an empty result is delivered too", async () => {
   const { local } = await openLocalStore();
   const seen: unknown[] = [];
   local.registerObserver(QUERY, (result) => seen.push(idsOf(result)));
@@ -32,7 +32,7 @@ test("an empty result is told too", async () => {
   expect(seen).toEqual([[]]);
 });
 
-test("a change of the rows is told, a change of something else is not", async () => {
+test("a change of the rows is delivered, a change of other documents is not", async () => {
   const { local } = await openLocalStore();
   const seen: unknown[] = [];
   const query = "SELECT * FROM tasks WHERE owner = :me";
@@ -47,7 +47,7 @@ test("a change of the rows is told, a change of something else is not", async ()
   expect(seen).toEqual([[], [3]]);
 });
 
-test("a callback that returns a promise is not called again before it is settled", async () => {
+test("a callback that returns a promise is not called again before the promise settles", async () => {
   const { local } = await openLocalStore();
   const gates = [new Gate(), new Gate()];
   const seen: unknown[] = [];
@@ -73,7 +73,7 @@ test("a callback that returns a promise is not called again before it is settled
   expect(most).toBe(1);
 });
 
-test("with signalNext the next result comes after it was called, and not before", async () => {
+test("with signalNext the next result is delivered after the call, and not before", async () => {
   const { local } = await openLocalStore();
   const seen: unknown[] = [];
   const signals: (() => void)[] = [];
@@ -91,7 +91,7 @@ test("with signalNext the next result comes after it was called, and not before"
   expect(seen).toEqual([[], [1, 2]]);
 });
 
-test("signalNext may be called first of all: the callback still runs alone", async () => {
+test("signalNext may be called first: the callback still does not run concurrently", async () => {
   const { local } = await openLocalStore();
   const first = new Gate();
   const seen: unknown[] = [];
@@ -108,7 +108,7 @@ test("signalNext may be called first of all: the callback still runs alone", asy
   await until(() => seen.length === 2);
 });
 
-test("what is again as it was when the callback is ready is no news", async () => {
+test("rows that changed back before the callback is ready are not delivered", async () => {
   const { local } = await openLocalStore();
   const seen: unknown[] = [];
   const signals: (() => void)[] = [];
@@ -129,7 +129,7 @@ test("what is again as it was when the callback is ready is no news", async () =
   expect(seen).toEqual([[], [2]]);
 });
 
-test("a callback that throws is told of and gets the next result all the same", async () => {
+test("a callback that throws is reported and gets the next result nevertheless", async () => {
   const { local, errors } = await openLocalStore();
   let calls = 0;
   local.registerObserver(QUERY, {}, (_result, _signalNext) => {
@@ -142,7 +142,7 @@ test("a callback that throws is told of and gets the next result all the same", 
   expect(errors.map(String)).toEqual(["Error: call 1", "Error: call 2"]);
 });
 
-test("after cancel nothing comes, and it may be cancelled again", async () => {
+test("after cancel nothing is delivered, and cancel may be called again", async () => {
   const { local } = await openLocalStore();
   const seen: unknown[] = [];
   const observer = local.registerObserver(QUERY, (result) => seen.push(idsOf(result)));
@@ -157,7 +157,7 @@ test("after cancel nothing comes, and it may be cancelled again", async () => {
   expect(seen).toEqual([[]]);
 });
 
-test("one that is cancelled at once is never called", async () => {
+test("an observer that is cancelled at once is never called", async () => {
   const { local } = await openLocalStore();
   const seen: unknown[] = [];
   local.registerObserver(QUERY, (result) => seen.push(result)).cancel();
@@ -165,7 +165,7 @@ test("one that is cancelled at once is never called", async () => {
   expect(seen).toEqual([]);
 });
 
-test("two observers of one query are told both, and each owns its items", async () => {
+test("two observers of one query are both called, and each has its own items", async () => {
   const { local } = await openLocalStore();
   await local.execute("INSERT INTO tasks DOCUMENTS ({'_id': 1, 'tags': ['a']})");
   const seen: unknown[] = [];
@@ -182,7 +182,7 @@ test.each([
   ["INSERT INTO tasks DOCUMENTS ({})", "query.semantic"],
   ["SELECT", "query.syntax"],
   ["SELECT * FROM tasks WHERE a = :missing", "query.semantic"],
-])("%s cannot be observed, and that is told at once", async (query, code) => {
+])("%s cannot be observed, and is refused at once", async (query, code) => {
   const { local, errors } = await openLocalStore();
   let found: unknown;
   try {

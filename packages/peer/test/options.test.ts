@@ -15,7 +15,7 @@ test.each([
   ["wss://example.org/big/peer//", "https://example.org/big/peer"],
   ["https://example.org/sync", "https://example.org/sync"],
   ["https://example.org/api", "https://example.org/api"],
-])("the server at %s is asked at %s", (url, baseUrl) => {
+])("the server at %s is reached at %s", (url, baseUrl) => {
   expect(checkOptions({ ...GOOD, url }).baseUrl).toBe(baseUrl);
 });
 
@@ -65,32 +65,32 @@ test.each<[string, object, string]>([
   ["metadata that is none", { metadata: [] }, "expected an object as metadata, found an array"],
   ["a remote that is none", { remote: "all" }, 'expected "read", "write", "off" or a function as'],
   ["metadata with a function", { metadata: { f: () => 1 } }, "metadata.f"],
-])("%s is refused in words", (_name, change, message) => {
+])("%s is refused with a message", (_name, change, message) => {
   const check = (): unknown => checkOptions({ ...GOOD, ...change });
   expect(check).toThrow(PeerError);
   expect(check).toThrow(message);
 });
 
-test("only statements that read are run for others, unless the app says otherwise", () => {
+test("by default only remote statements that read run, unless the app allows others", () => {
   expect(checkOptions(GOOD).remote).toBe("read");
   for (const remote of ["read", "write", "off", () => true] as const) {
     expect(checkOptions({ ...GOOD, remote }).remote).toBe(remote);
   }
 });
 
-test("a token that is refused is not repeated", () => {
+test("a refused token is not repeated in the message", () => {
   const check = (): unknown => checkOptions({ ...GOOD, token: "" });
   expect(check).toThrow("expected a text as token, found string");
 });
 
-test("what is long is not repeated as a whole, and a password not at all", () => {
+test("a long value is not quoted in full, and a password not at all", () => {
   const check = (change: object) => (): unknown => checkOptions({ ...GOOD, ...change });
   const start = `found "${"x".repeat(100)}…"`;
   expect(check({ deviceName: "x".repeat(5000) })).toThrow(start);
   expect(check({ url: "http://ada:lovelace@x" })).not.toThrow("lovelace");
 });
 
-test("options without a place or a credential, or with two of them, do not compile", () => {
+test("options without a store or a credential, or with two of them, do not compile", () => {
   const base = { appId: APP, url: "http://localhost:8080" };
   const login = (): LoginDetails => ({ provider: "p", token: "t" });
   const good: PeerOptions[] = [
@@ -111,6 +111,6 @@ test("options without a place or a credential, or with two of them, do not compi
   }
 });
 
-test("metadata that is undefined is left out", () => {
+test("undefined metadata is omitted", () => {
   expect(checkOptions({ ...GOOD, metadata: { a: 1, b: undefined } }).metadata).toEqual({ a: 1 });
 });

@@ -30,7 +30,7 @@ async function open(folder: string | undefined): Promise<OpenedPlace> {
   return { close: () => place.close(), store: stores.at(-1) as Store, warnings };
 }
 
-test("a folder is made for its owner alone, and is the same store the next time", async () => {
+test("a folder is created for its owner only, and holds the same store the next time", async () => {
   const folder = join(temporaryFolder(), "deep", "peer");
   const first = await open(folder);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
@@ -54,7 +54,7 @@ test("a folder that is in use is refused, and free again after close", async () 
   await second.close();
 });
 
-test("a folder with something else in it is not touched", async () => {
+test("a folder with other content is not touched", async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, "registry"));
   writeFileSync(join(folder, "format.json"), "{}");
@@ -62,7 +62,7 @@ test("a folder with something else in it is not touched", async () => {
   expect(readdirSync(folder).toSorted()).toEqual(["format.json", "registry"]);
 });
 
-test("what a process left that was killed while it made the folder is no obstacle", async () => {
+test("the remains of a process that was killed while it created the folder are no obstacle", async () => {
   const folder = temporaryFolder();
   for (const name of ["lock.mdb", "room.probe"]) writeFileSync(join(folder, name), "");
   const opened = await open(folder);
@@ -70,7 +70,7 @@ test("what a process left that was killed while it made the folder is no obstacl
   await opened.close();
 });
 
-test("a copied folder begins a life of its own and says so", async () => {
+test("a copied folder starts a new incarnation and logs it", async () => {
   const folder = temporaryFolder();
   const first = await open(join(folder, "a"));
   await first.close();
@@ -82,7 +82,7 @@ test("a copied folder begins a life of its own and says so", async () => {
   await copy.close();
 });
 
-test("in memory nothing is left", async () => {
+test("a peer in memory leaves no files", async () => {
   const first = await open(undefined);
   await first.close();
   const second = await open(undefined);
@@ -110,7 +110,7 @@ test.each([
   },
 );
 
-test("a file of the store that is something else is told with its path", async () => {
+test("a file of the store that is something else is reported with its path", async () => {
   const folder = temporaryFolder();
   await (await open(folder)).close();
   rmSync(join(folder, "life.json"));

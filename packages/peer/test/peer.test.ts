@@ -32,7 +32,7 @@ async function openAlone(options: Partial<PeerOptions> = {}): Promise<Peer> {
   return peer;
 }
 
-test("a peer reads and writes without a server, and says what waits for one", async () => {
+test("a peer reads and writes without a server, and reports pending writes", async () => {
   const peer = await openAlone();
   expect(peer.sync.status).toEqual({ state: "stopped", pendingCount: 0 });
   await insert(peer, "a");
@@ -40,7 +40,7 @@ test("a peer reads and writes without a server, and says what waits for one", as
   expect(peer.sync.status).toEqual({ state: "stopped", pendingCount: 1 });
 });
 
-test("a transaction waits as one write", async () => {
+test("a transaction counts as one pending write", async () => {
   const peer = await openAlone();
   await peer.store.transaction(async (tx) => {
     for (let i = 0; i < 3; i++)
@@ -49,7 +49,7 @@ test("a transaction waits as one write", async () => {
   expect(peer.sync.status.pendingCount).toBe(1);
 });
 
-test("what was written is there after the folder is opened again", async () => {
+test("written documents are there after the folder is opened again", async () => {
   const folder = temporaryFolder();
   const first = await openAlone({ folder });
   await insert(first, "a");
@@ -59,7 +59,7 @@ test("what was written is there after the folder is opened again", async () => {
   expect(second.sync.status.pendingCount).toBe(1);
 });
 
-test("[S39] a folder of another app is refused, also when it never saw a server", async () => {
+test("[S39] a folder of another app is refused, even if it was never connected to a server", async () => {
   const folder = temporaryFolder();
   const first = await openAlone({ folder });
   await first.close();
@@ -69,7 +69,7 @@ test("[S39] a folder of another app is refused, also when it never saw a server"
   expect(await idsOf(again)).toEqual([]);
 });
 
-test("after close everything is refused in words, and close may be called again", async () => {
+test("after close every call is refused with a message, and close may be called again", async () => {
   const peer = await openAlone();
   const observer = peer.store.registerObserver(TASKS, () => undefined);
   await Promise.all([peer.close(), peer.close()]);
@@ -82,7 +82,7 @@ test("after close everything is refused in words, and close may be called again"
   expect(() => peer.sync.registerSubscription(TASKS)).toThrow("closed");
 });
 
-test("after close the status can still be read, and stop is nothing more", async () => {
+test("after close the status can still be read, and stop has no effect", async () => {
   const peer = await openAlone();
   await insert(peer, "a");
   await peer.close();
@@ -90,7 +90,7 @@ test("after close the status can still be read, and stop is nothing more", async
   expect(peer.sync.status).toEqual({ state: "stopped", pendingCount: 1 });
 });
 
-test("an event that there is none of, and a listener that is none, are refused in words", async () => {
+test("an unknown event, and a listener that is not a function, are refused with a message", async () => {
   const peer = await openAlone();
   const on = (name: string, listener: unknown) => (): unknown =>
     peer.on(name as "status", listener as () => void);
@@ -99,7 +99,7 @@ test("an event that there is none of, and a listener that is none, are refused i
   expect(on("status", undefined)).toThrow("expected a function as the listener, found undefined");
 });
 
-test("a subscription that is no text is refused in words", async () => {
+test("a subscription that is not text is refused with a message", async () => {
   const peer = await openAlone();
   const query = 17 as unknown as string;
   const message = "expected the text of a statement, found number";
@@ -127,26 +127,26 @@ test.each([
   ["EVICT FROM tasks", "expected a SELECT, found EVICT"],
   ["SELECT title FROM tasks", "expected SELECT * FROM a collection"],
   ["SELECT * FROM tasks WHERE owner = :me", "me"],
-])("%s is no subscription, and that is told at once", async (query, message) => {
+])("%s is not a subscription, and is refused at once", async (query, message) => {
   const peer = await openAlone();
   expect(() => peer.sync.registerSubscription(query)).toThrow(message);
   expect(peer.sync.subscriptions).toEqual([]);
 });
 
-test("the name of a collection is no subscription, and the SELECT that was meant is told", async () => {
+test("the name of a collection is not a subscription, and the error suggests the SELECT", async () => {
   const peer = await openAlone();
   const message = 'expected a SELECT, found "tasks"; did you mean SELECT * FROM tasks?';
   expect(() => peer.sync.registerSubscription("tasks")).toThrow(message);
 });
 
-test("a parameter of a subscription that is undefined is told as undefined", async () => {
+test("an undefined parameter of a subscription is reported as undefined", async () => {
   const peer = await openAlone();
   const register = (): unknown =>
     peer.sync.registerSubscription("SELECT * FROM tasks WHERE owner = :me", { me: undefined });
   expect(register).toThrow("expected a value for parameter me, found undefined at line 1");
 });
 
-test("whoever waits for a subscription and never starts the sync is warned, once", async () => {
+test("waiting for a subscription without starting the sync causes one warning", async () => {
   const peers = [await openAlone(), await openAlone(), await openAlone()];
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -165,7 +165,7 @@ test("whoever waits for a subscription and never starts the sync is warned, once
   expect(warnings).toEqual([[warning], [], []]);
 });
 
-test("what one peer wrote offline comes to another that asked for it", async () => {
+test("offline writes of one peer reach another that subscribes to them", async () => {
   const server = await startRealServer();
   const [a, b] = [await server.peer(), await server.peer()];
   await insert(a, "one", { owner: "ada" });
@@ -182,7 +182,7 @@ test("what one peer wrote offline comes to another that asked for it", async () 
   expect(await idsOf(a)).toEqual(["one", "two"]);
 });
 
-test("a change goes both ways, and counters add up", async () => {
+test("changes go both ways, and counters add up", async () => {
   const server = await startRealServer();
   const [a, b] = [await server.peer(), await server.peer()];
   await insert(a, "one");
@@ -205,7 +205,7 @@ test("a change goes both ways, and counters add up", async () => {
   expect((await b.store.execute("SELECT n FROM tasks")).items).toEqual([{ n: 5 }]);
 });
 
-test("a write tells its commit, and system:data_sync_info up to which the server has them", async () => {
+test("a write returns its commit, and system:data_sync_info shows which commits the server has", async () => {
   const server = await startRealServer();
   const peer = await server.peer();
   const rows = async (): Promise<unknown[]> =>
@@ -229,7 +229,7 @@ function narrowKey({ content, running }: RealServer): Promise<string> {
   return running.registry.keys.create(content.appId, { name: "narrow", permissions }, SERVER);
 }
 
-test("[S35] a refused write is told, goes from the view, stays readable, and the next one goes on", async () => {
+test("[S35] a refused write is reported, leaves the view, stays readable, and the next one continues", async () => {
   const server = await startRealServer();
   const token = await narrowKey(server);
   const peer = await server.peer({ token });
@@ -248,7 +248,7 @@ test("[S35] a refused write is told, goes from the view, stays readable, and the
   expect(items.map((item) => item["reason"])).toEqual(refused);
 });
 
-test("refused writes are forgotten when the app has dealt with them, one or all, for good", async () => {
+test("refused writes are forgotten for good when the app acknowledges them, one or all", async () => {
   const server = await startRealServer();
   const folder = temporaryFolder();
   const token = await narrowKey(server);
@@ -272,7 +272,7 @@ test("refused writes are forgotten when the app has dealt with them, one or all,
   await expect(second.store.clearRefused()).rejects.toThrow("closed");
 });
 
-test("a login gives the session that the peer comes with", async () => {
+test("a login returns the session that the peer connects with", async () => {
   const server = await startRealServer();
   const { developmentToken: token = "" } = server.content;
   let logins = 0;
@@ -287,7 +287,7 @@ test("a login gives the session that the peer comes with", async () => {
   expect(logins).toBe(1);
 });
 
-test("a credential that the server does not know is the reason, and an error once", async () => {
+test("an unknown credential is the reason to be offline, and one error", async () => {
   const server = await startRealServer();
   const peer = await server.peer({ token: "bp_00000000_unknown" });
   const errors: Error[] = [];
@@ -307,7 +307,7 @@ test("a credential that the server does not know is the reason, and an error onc
   ]);
 });
 
-test("whenReady rejects when the credential is refused for good, before and after that is known", async () => {
+test("whenReady rejects if the credential is refused for good, before and after that is known", async () => {
   const server = await startRealServer();
   const { appId, apiKey } = server.content;
   const peer = await server.peer({ token: "bp_00000000_unknown" });
@@ -336,7 +336,7 @@ test("whenReady rejects when the credential is refused for good, before and afte
   await tasks.whenReady();
 });
 
-test("[S3, S7] a key that is deleted while its peer is connected is told like one that never was", async () => {
+test("[S3, S7] a key that is deleted while its peer is connected is reported like an unknown one", async () => {
   const server = await startRealServer();
   const token = await narrowKey(server);
   const peer = await server.peer({ token });
@@ -357,7 +357,7 @@ test("[S3, S7] a key that is deleted while its peer is connected is told like on
   expect(await idsOf(peer)).toEqual(["a"]);
 });
 
-test("a login that is refused is the reason, and an error once", async () => {
+test("a refused login is the reason to be offline, and one error", async () => {
   const server = await startRealServer();
   const login = (): { provider: string; token: string } => ({ provider: "guests", token: "x" });
   const peer = await server.peer({ login });
@@ -374,7 +374,7 @@ test("a login that is refused is the reason, and an error once", async () => {
   ]);
 });
 
-test("a login function that throws is an error once for each reason, and is called again", async () => {
+test("a login function that throws is one error for each reason, and is called again", async () => {
   const server = await startRealServer();
   const { developmentToken: token = "" } = server.content;
   const outages = [new Error("no identity provider"), new Error("no identity provider"), "away"];
@@ -403,7 +403,7 @@ test("a login function that throws is an error once for each reason, and is call
   await ready;
 });
 
-test("a login function that throws another text each time is not an error for ever", async () => {
+test("a login function that throws another text each time does not emit errors for ever", async () => {
   const server = await startRealServer();
   let logins = 0;
   const login = (): LoginDetails => {
@@ -420,7 +420,7 @@ test("a login function that throws another text each time is not an error for ev
   expect(errors).toHaveLength(10);
 });
 
-test("the address of the management API is an error once, which names the data API", async () => {
+test("the address of the management API is one error, which names the data API", async () => {
   const server = await startRealServer({ managementPort: 0 });
   const url = server.running.managementUrl ?? "";
   const { appId, developmentToken: token = "" } = server.content;
@@ -442,7 +442,7 @@ test("the address of the management API is an error once, which names the data A
   }
 });
 
-test("https to a server that speaks http is an error once, with and without a login", async () => {
+test("https to a server without TLS is one error, with and without a login", async () => {
   const server = await startRealServer();
   const url = server.running.url.replace("http:", "https:");
   const login = (): LoginDetails => ({ provider: "development", token: "x" });
@@ -460,7 +460,7 @@ test("https to a server that speaks http is an error once, with and without a lo
   }
 });
 
-test("a subscription that the server does not take is refused and told as an error", async () => {
+test("a subscription that the server refuses is refused and emits an error", async () => {
   const server = await startRealServer();
   const peer = await server.peer({ token: await narrowKey(server) });
   const errors: Error[] = [];
@@ -472,7 +472,7 @@ test("a subscription that the server does not take is refused and told as an err
   await until(() => errors.length === 1);
 });
 
-test("[S9] a subscription that stays refused is told once, also when rights change and after a reconnection", async () => {
+test("[S9] a subscription that stays refused emits one error, also after changed rights and a reconnect", async () => {
   const server = await startRealServer();
   const peer = await server.peer({ token: await narrowKey(server) });
   const errors: string[] = [];
@@ -493,7 +493,7 @@ test("[S9] a subscription that stays refused is told once, also when rights chan
   expect(errors).toEqual([expect.stringContaining("cars"), expect.stringContaining("boats")]);
 });
 
-test("the status is told when it is another, and says of a peer that was started no more that it was stopped", async () => {
+test("the status is emitted when it changes, and after a stop says that the peer is stopped", async () => {
   const server = await startRealServer();
   const peer = await server.peer();
   const reported: SyncStatus[] = [];
@@ -512,7 +512,7 @@ test("the status is told when it is another, and says of a peer that was started
   expect(reported).toEqual([...once, ...once]);
 });
 
-test("a peer comes back after its server was away, and nothing is lost", async () => {
+test("a peer reconnects after its server was down, and nothing is lost", async () => {
   const dataDir = temporaryFolder();
   const first = await startRealServer({ dataDir });
   const port = Number(new URL(first.running.url).port);
@@ -553,7 +553,7 @@ test("[S31] a process hears that a folder is a copy, also when its app does not 
   await copy.close();
 });
 
-test("[S31] a copied folder goes on as a peer of its own: what each wrote, sent or not, counts once", async () => {
+test("[S31] a copied folder continues as a peer of its own: writes of both, sent or not, count once", async () => {
   const server = await startRealServer();
   const folder = temporaryFolder();
   const open = (name: string): Promise<Peer> => server.peer({ folder: join(folder, name) });
@@ -587,7 +587,7 @@ test("[S31] a copied folder goes on as a peer of its own: what each wrote, sent 
   }
 });
 
-test("[V7] what is as deep as a document may be is uploaded as it is", async () => {
+test("[V7] a document of the maximum depth is uploaded unchanged", async () => {
   const server = await startRealServer();
   const peer = await server.peer({ folder: join(temporaryFolder(), "a") });
   let deep = "1";

@@ -86,7 +86,7 @@ async function recordedDevices(served: Served, status: string): Promise<readonly
   return items;
 }
 
-test("[S40] [S41] [S43] presence is exact after a thousand devices a minute have come and gone, and the server has not grown", async () => {
+test("[S40] [S41] [S43] presence is exact after a thousand devices a minute, and the server has not grown", async () => {
   const watch = await ServerWatch.serve(scripts, []);
   const { served } = watch;
   const watchers: Watcher[] = [];

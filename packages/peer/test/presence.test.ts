@@ -22,7 +22,7 @@ function watch(peer: Peer): Watched {
   return { graphs, names, stop: () => observer.stop() };
 }
 
-test("without a connection a peer knows itself alone", async () => {
+test("without a connection a peer sees only itself", async () => {
   const server = await startRealServer();
   const peer = await server.peer({ deviceName: "till", metadata: { shop: 7 } });
   const { graph } = peer.presence;
@@ -44,7 +44,7 @@ test("without a connection a peer knows itself alone", async () => {
   expect(watched.graphs[0]).toEqual(graph);
 });
 
-test("[S41, S42] peers see each other come, change and leave", async () => {
+test("[S41, S42] peers see each other connect, change and leave", async () => {
   const server = await startRealServer();
   const [a, b] = [
     await server.peer({ deviceName: "till" }),
@@ -85,7 +85,7 @@ test("[S40] metadata that was set without a connection is in the next hello", as
   expect(watched.graphs.at(-1)?.remotePeers[0]?.peerMetadata).toEqual({ v: 2 });
 });
 
-test("when the connection is gone nobody is there, and it comes back with it", async () => {
+test("without a connection no other peer is listed, and the list returns with the connection", async () => {
   const server = await startRealServer();
   const [a, b] = [await server.peer(), await server.peer()];
   const watched = watch(a);
@@ -98,7 +98,7 @@ test("when the connection is gone nobody is there, and it comes back with it", a
   await until(() => watched.names().length === 1);
 });
 
-test("an observer that was stopped is told nothing more, and close stops all", async () => {
+test("a stopped observer receives nothing more, and close stops all", async () => {
   const server = await startRealServer();
   const peer = await server.peer();
   const watched = watch(peer);
@@ -117,7 +117,7 @@ test("an observer that was stopped is told nothing more, and close stops all", a
   expect(() => peer.presence.setPeerMetadata({})).toThrow("closed");
 });
 
-test("a callback that throws or rejects is told as an error and called again", async () => {
+test("a callback that throws or rejects is reported as an error and called again", async () => {
   const server = await startRealServer();
   const peer = await server.peer();
   const errors: string[] = [];
@@ -136,7 +136,7 @@ test("a callback that throws or rejects is told as an error and called again", a
   expect(errors.toSorted()).toEqual(["rejected", "rejected", "thrown", "thrown"]);
 });
 
-test("[S40] metadata that is set again and again is told when it is another, and once", async () => {
+test("[S40] metadata that is set repeatedly is sent once, when it differs", async () => {
   const server = await startRealServer();
   const peer = await server.peer({ metadata: { v: 1 } });
   const watched = watch(peer);
@@ -151,7 +151,7 @@ test("[S40] metadata that is set again and again is told when it is another, and
   expect(reported).toEqual([1, 99, 99]);
 });
 
-test("metadata is copied, checked and bounded", async () => {
+test("metadata is copied, checked and limited in size", async () => {
   const server = await startRealServer();
   const peer = await server.peer();
   const given = { tags: ["a"] };

@@ -137,7 +137,7 @@ function outcomes(items: readonly Item[]): (readonly [number: number, outcome: u
     .sort(([a], [b]) => a - b);
 }
 
-test("[S44] [S45] [S46] a statement on five hundred peers, slow, dead and refusing ones among them, has one right item for each in time", async () => {
+test("[S44] [S45] [S46] a statement on 500 peers, some slow, dead or refusing, has one right item for each in time", async () => {
   const watch = await ServerWatch.serve(scripts, ["--remote-timeout", String(DEADLINE_MS)]);
   const { served } = watch;
   const proxy = await CuttingProxy.open(Number(new URL(served.url).port));
@@ -190,7 +190,7 @@ test("[S44] [S45] [S46] a statement on five hundred peers, slow, dead and refusi
 const LARGE = 12;
 const LARGE_FITTING = 7;
 
-test("[S45] answers that are as large as they may be arrive whole, and what is too much of all is an error of its peer", async () => {
+test("[S45] answers of the maximum size arrive completely, and one beyond the total limit is an error of its peer", async () => {
   const watch = await ServerWatch.serve(scripts, ["--remote-timeout", "20000"]);
   const { served } = watch;
   const half = LARGE / 2;

@@ -87,7 +87,7 @@ test("[S45] each peer answers as its app allows", async () => {
   ]);
 });
 
-test("what a device knows of itself can be asked for", async () => {
+test("system data of a device can be queried", async () => {
   const server = await startRealServer();
   const peer = await server.peer({ deviceName: "till" });
   peer.sync.start();
@@ -98,7 +98,7 @@ test("what a device knows of itself can be asked for", async () => {
   });
 });
 
-test("a remote write is an ordinary write of the peer: durable there, uploaded, and told to others", async () => {
+test("a remote write is an ordinary write of the peer: durable there, uploaded, and synced to others", async () => {
   const server = await startRealServer();
   const [asked, other] = [
     await server.peer({ deviceName: "asked", remote: "write" }),
@@ -120,7 +120,7 @@ test("a remote write is an ordinary write of the peer: durable there, uploaded, 
 /** Takes minutes when nobody stops it. */
 const LONG = "SELECT count(*) AS n FROM tasks a JOIN tasks b ON true JOIN tasks c ON true";
 
-test("[S46] a statement is stopped on the device when whoever asked goes away", async () => {
+test("[S46] a statement is stopped on the device when its caller disconnects", async () => {
   const server = await startRealServer();
   const peer = await server.peer({ deviceName: "till" });
   await peer.store.transaction(async (transaction) => {

@@ -68,7 +68,7 @@ async function fill({ local }: Asked, count: number, text = ""): Promise<void> {
   });
 }
 
-test("[S45] a statement that reads is run with its arguments, and the app is told", async () => {
+test("[S45] a statement that reads runs with its arguments, and the app is notified", async () => {
   const asked = await openRemote();
   await fill(asked, 3);
   const statement = "SELECT _id FROM tasks WHERE _id >= :least ORDER BY _id";
@@ -85,7 +85,7 @@ test.each([
   "SHOW ALL",
   "SELECT * FROM system:system_info",
   "SELECT * FROM system:dual",
-])("[S45] %s reads, and is run", async (statement) => {
+])("[S45] %s reads, and runs", async (statement) => {
   const { remote } = await openRemote();
   const { items, end } = await ask(remote, { statement });
   expect(end.error).toBeUndefined();
@@ -120,7 +120,7 @@ test.each(WRITES)("[S45] %s writes, and is refused unless the app allows it", as
   ]);
 });
 
-test("[S45] a write that is allowed is an ordinary one of this peer", async () => {
+test("[S45] an allowed write is an ordinary write of this peer", async () => {
   const asked = await openRemote("write");
   const { items, end } = await ask(asked.remote, {
     statement: "INSERT INTO tasks DOCUMENTS (:task)",
@@ -130,7 +130,7 @@ test("[S45] a write that is allowed is an ordinary one of this peer", async () =
   expect((await asked.local.execute("SELECT * FROM tasks")).items).toEqual([{ _id: "new" }]);
 });
 
-test("[S45] with off nothing is run, and nothing is said of the statement", async () => {
+test("[S45] with off nothing runs, and the answer reveals nothing about the statement", async () => {
   const { remote } = await openRemote("off");
   const error = {
     code: "remote.refused",
@@ -158,7 +158,7 @@ test("[S45] a function of the app decides, at once or later", async () => {
   ]);
 });
 
-test("[S45] a function that fails allows nothing, and only the app hears why", async () => {
+test("[S45] a function that fails allows nothing, and only the app sees the error", async () => {
   const asked = await openRemote(() => {
     throw new Error("a secret of the app");
   });
@@ -168,7 +168,7 @@ test("[S45] a function that fails allows nothing, and only the app hears why", a
   expect(asked.errors).toEqual([new Error("a secret of the app")]);
 });
 
-test("[S45] anything but true is no", async () => {
+test("[S45] any result except true refuses the statement", async () => {
   const asked = await openRemote((() => "yes") as unknown as RemotePolicy);
   expect((await ask(asked.remote, {})).end.error?.code).toBe("remote.refused");
 });
@@ -181,7 +181,7 @@ test("[S44] a function that does not decide in time is query.timeout", async () 
   });
 });
 
-test("a statement that is wrong is answered with its place", async () => {
+test("an invalid statement is answered with its place", async () => {
   const { remote } = await openRemote();
   const { end } = await ask(remote, { statement: "SELECT * FORM tasks" });
   expect(end.error?.code).toBe("query.syntax");
@@ -190,7 +190,7 @@ test("a statement that is wrong is answered with its place", async () => {
   expect(missing.end.error?.code).toBe("query.semantic");
 });
 
-test("[S45] more rows than asked for are query.too_large, and none is sent", async () => {
+test("[S45] more rows than allowed are query.too_large, and none is sent", async () => {
   const asked = await openRemote();
   await fill(asked, 4);
   expect((await ask(asked.remote, { rows: 4 })).items).toHaveLength(4);
@@ -203,7 +203,7 @@ test("[S45] more rows than asked for are query.too_large, and none is sent", asy
   expect(asked.reported.map(({ itemCount }) => itemCount)).toEqual([4, 0]);
 });
 
-test("[S45] rows come in pieces of about 32 KB, never more bytes than asked for", async () => {
+test("[S45] rows are sent in pieces of about 32 KB, never more bytes than allowed", async () => {
   const asked = await openRemote();
   await fill(asked, 100, "x".repeat(20_000));
   const sizes = ({ pieces }: Whole): number[] =>
@@ -219,7 +219,7 @@ test("[S45] rows come in pieces of about 32 KB, never more bytes than asked for"
   expect(sizes(cut).reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1024 * 1024);
 });
 
-test("warnings about documents are told, the first ten of them and their number", async () => {
+test("warnings about documents are sent, the first ten of them and their number", async () => {
   const asked = await openRemote();
   await fill(asked, 12, "x");
   const { end } = await ask(asked.remote, { statement: "SELECT abs(text) AS n FROM tasks" });
@@ -236,7 +236,7 @@ async function activeIn({ local }: Asked): Promise<unknown[]> {
   return (await local.execute(own)).items;
 }
 
-test("[S46] a statement that nobody waits for any more is stopped, and answers nothing", async () => {
+test("[S46] a cancelled statement is stopped, and answers nothing", async () => {
   const asked = await openRemote();
   await fill(asked, 1000);
   const pieces: RunPiece[] = [];
@@ -254,7 +254,7 @@ test("[S46] a statement that nobody waits for any more is stopped, and answers n
   expect((await asked.local.execute(history)).items).toEqual([{ state: "cancelled" }]);
 });
 
-test("[S46] one that is cancelled while the app decides is never run", async () => {
+test("[S46] a statement that is cancelled while the app decides never runs", async () => {
   let allow: (isAllowed: boolean) => void = () => undefined;
   const asked = await openRemote(() => new Promise((resolve) => (allow = resolve)));
   const pieces: RunPiece[] = [];
@@ -267,7 +267,7 @@ test("[S46] one that is cancelled while the app decides is never run", async () 
   expect((await asked.local.execute("SELECT * FROM tasks")).items).toEqual([]);
 });
 
-test("[S45] more time than asked for is query.timeout", async () => {
+test("[S45] a statement that takes more time than allowed is query.timeout", async () => {
   const asked = await openRemote();
   await fill(asked, 1000);
   const { end } = await ask(asked.remote, { statement: LONG, ms: 30 });
@@ -275,7 +275,7 @@ test("[S45] more time than asked for is query.timeout", async () => {
   expect(end.error?.message).toContain("was stopped");
 });
 
-test("[S44] those that were cancelled and have not stopped are counted: no more than 64 are begun", async () => {
+test("[S44] cancelled statements that have not stopped count: no more than 64 are started", async () => {
   const decided: ((isAllowed: boolean) => void)[] = [];
   const asked = await openRemote(() => new Promise((resolve) => decided.push(resolve)));
   for (let i = 0; i < 64; i++) asked.remote.run(RUN, () => undefined).cancel();
@@ -293,14 +293,14 @@ test("[S44] those that were cancelled and have not stopped are counted: no more 
   expect((await asking).end.error).toBeUndefined();
 });
 
-test("[S44] the longest time there is is waited for, not none", async () => {
+test("[S44] a time limit beyond the range of timers is not treated as zero", async () => {
   // A timer takes no more than 2^31 ms: beyond it it ends at once, before this one.
   const asked = await openRemote(() => new Promise((allow) => setTimeout(allow, 5, true)));
   const { end } = await ask(asked.remote, { ms: Number.MAX_SAFE_INTEGER });
   expect(end.error).toBeUndefined();
 });
 
-test("[S45] a write whose rows are too many says that it was done", async () => {
+test("[S45] a write that returns too many rows reports that it was applied", async () => {
   const asked = await openRemote("write");
   await fill(asked, 3);
   const statement = "UPDATE tasks SET text = 'new' RETURNING *";

@@ -54,7 +54,7 @@ afterAll(() => {
   fleetScript.remove();
 });
 
-test("[S47] [S51] [S53] [S54] three Big Peers in a ring that are killed and cut off while peers and others write end with all that they ask for, nothing else, exact counters and silence", async ({
+test("[S47] [S51] [S53] [S54] three Big Peers in a ring, killed and cut off under writes, end exact and idle", async ({
   annotate,
 }) => {
   const acknowledged = new Set<string>();

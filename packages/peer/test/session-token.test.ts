@@ -46,7 +46,7 @@ function loginAt(baseUrl: string): SessionToken {
   return new SessionToken({ appId, baseUrl, credential: { kind: "login", login } });
 }
 
-test("a token of the app is used as it is", async () => {
+test("a token of the app is used unchanged", async () => {
   const credential = { kind: "token", token: "bp_1" } as const;
   const session = new SessionToken({ appId, baseUrl: "http://nobody.invalid", credential });
   expect(await session.get()).toBe("bp_1");
@@ -54,7 +54,7 @@ test("a token of the app is used as it is", async () => {
   expect(await session.get()).toBe("bp_1");
 });
 
-test("a login asks the app's own endpoint, and its session is used again", async () => {
+test("a login calls the app's own endpoint, and its session is reused", async () => {
   const asked: string[] = [];
   const session = loginAt(await listenForLogins(asked));
   expect(await session.get()).toBe("session 1");
@@ -64,14 +64,14 @@ test("a login asks the app's own endpoint, and its session is used again", async
   ]);
 });
 
-test("what the server does not take any more is asked for again", async () => {
+test("a session that the server no longer accepts is requested again", async () => {
   const session = loginAt(await listenForLogins());
   expect(await session.get()).toBe("session 1");
   session.forget();
   expect(await session.get()).toBe("session 2");
 });
 
-test("a session is renewed when half of its time is over", async () => {
+test("a session is renewed after half of its duration", async () => {
   const session = loginAt(await listenForLogins());
   expect(await session.get()).toBe("session 1");
   const { now } = Date;
@@ -82,7 +82,7 @@ test("a session is renewed when half of its time is over", async () => {
 });
 
 test.each([-3_600_000, 3_600_000])(
-  "how long a session lasts is told by the clock of the server, also when ours is off by %d ms",
+  "the duration of a session counts by the server's clock, even if ours is off by %d ms",
   async (offMs) => {
     const { now } = Date;
     let laterMs = 0;
@@ -105,7 +105,7 @@ test("a renewal is a new login, however much time is left", async () => {
   expect(await session.get()).toBe("session 2");
 });
 
-test("a login that was begun before the session was forgotten is not kept", async () => {
+test("a login that started before the session was forgotten is not kept", async () => {
   const session = loginAt(await listenForLogins());
   const begun = session.get();
   session.forget();
@@ -114,7 +114,7 @@ test("a login that was begun before the session was forgotten is not kept", asyn
   expect(await session.get()).toBe("session 2");
 });
 
-test("a login that is refused says why, and the next one is tried again", async () => {
+test("a refused login reports the reason, and the next one is tried again", async () => {
   const url = await listen((_request, response) => {
     response.writeHead(401).end('{"message": "the app, the provider or the token is not known"}');
   });
@@ -124,13 +124,13 @@ test("a login that is refused says why, and the next one is tried again", async 
   await expect(session.get()).rejects.toThrow(sentence);
 });
 
-test("an answer that is none is refused in words", async () => {
+test("an invalid answer is refused with a message", async () => {
   const url = await listen((_request, response) => response.end("<html>"));
   await expect(loginAt(url).get()).rejects.toThrow("expected an accessToken from the login");
 });
 
 test.each([undefined, null, {}, { provider: "guests" }, { provider: 1, token: "x" }])(
-  "a login that gives %j is refused in words",
+  "a login that returns %j is refused with a message",
   async (given) => {
     const login = (): LoginDetails => given as LoginDetails;
     const credential = { kind: "login", login } as const;
@@ -142,7 +142,7 @@ test.each([undefined, null, {}, { provider: "guests" }, { provider: 1, token: "x
   },
 );
 
-test("a server that cannot answer a login has not refused it", async () => {
+test("a server error at a login is not a refusal", async () => {
   const url = await listen((_request, response) => {
     response.writeHead(503).end('{"message": "the webhook did not answer"}');
   });
@@ -150,7 +150,7 @@ test("a server that cannot answer a login has not refused it", async () => {
   await expect(loginAt(url).get()).rejects.toEqual(new Error(failed));
 });
 
-test("a login that does not reach the server says why, not only that", async () => {
+test("a login that does not reach the server reports the cause", async () => {
   const url = await listen((request) => request.socket.destroy());
   await expect(loginAt(url).get()).rejects.toThrow(/^the login failed: (?!fetch failed)/);
 });

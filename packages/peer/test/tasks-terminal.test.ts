@@ -66,7 +66,7 @@ async function askPeers({ running, content }: RealServer, statement: string): Pr
   return response.json();
 }
 
-test("the example with tasks shows them, the sync and others, and answers remote statements", {
+test("the tasks example shows tasks, sync and other peers, and answers remote statements", {
   timeout: 60_000,
 }, async () => {
   const server = await startRealServer();
@@ -126,7 +126,7 @@ test("the example with tasks shows them, the sync and others, and answers remote
 });
 
 test.runIf(isFullSize)(
-  "the example with tasks says its options with --help, and beside an unknown one",
+  "the tasks example prints its options with --help, and after an unknown one",
   async () => {
     const script = await bundleScript(example);
     onTestFinished(() => script.remove());

@@ -28,7 +28,7 @@ function reasonOf(url: string, lasting: string[] = []): Promise<string> {
   });
 }
 
-test("a place without a Big Peer is told by its answer", async () => {
+test("an address without a Big Peer is reported with its answer", async () => {
   const url = `ws://127.0.0.1:${await listen()}/sync`;
   const lasting: string[] = [];
   const reason = await reasonOf(url, lasting);
@@ -38,14 +38,14 @@ test("a place without a Big Peer is told by its answer", async () => {
   expect(lasting).toEqual([reason]);
 });
 
-test("a redirect names where it leads", async () => {
+test("a redirect is reported with its target", async () => {
   const url = `ws://127.0.0.1:${await listen(301, { location: "https://example.org/x" })}/sync`;
   expect(await reasonOf(url)).toBe(
     `expected a Big Peer at ${url}, found HTTP status 301; the server redirects to https://example.org/x, and a peer does not follow`,
   );
 });
 
-test("of an answer without an end, only the beginning is read", async () => {
+test("only the start of an endless answer is read", async () => {
   const server = createServer((_request, response) => {
     response.writeHead(404);
     const more = (): boolean => response.write("x".repeat(1000));
@@ -62,7 +62,7 @@ test("of an answer without an end, only the beginning is read", async () => {
 });
 
 test.each([429, 500, 503])(
-  "status %d may pass: it is a reason, nothing to correct",
+  "status %d is transient: it is a reason, not an error to fix",
   async (status) => {
     const lasting: string[] = [];
     const body = JSON.stringify({ message: "too many connections" });
@@ -74,14 +74,14 @@ test.each([429, 500, 503])(
   },
 );
 
-test("status 426 asks about a proxy: the upgrade that we asked for did not get there", async () => {
+test("status 426 suggests checking the proxy: the upgrade did not reach the server", async () => {
   const url = `ws://127.0.0.1:${await listen(426)}/sync`;
   expect(await reasonOf(url)).toBe(
     `expected a Big Peer at ${url}, found HTTP status 426; does a proxy in between pass on WebSockets (the headers Upgrade and Connection)?`,
   );
 });
 
-test("a server that does not speak TLS is told in words", async () => {
+test("a server without TLS is reported in plain words", async () => {
   const url = `wss://127.0.0.1:${await listen()}/sync`;
   const lasting: string[] = [];
   const reason = await reasonOf(url, lasting);
@@ -91,7 +91,7 @@ test("a server that does not speak TLS is told in words", async () => {
   expect(lasting).toEqual([reason]);
 });
 
-test("a server that is not there is told as the system tells it", async () => {
+test("an unreachable server is reported with the system's error", async () => {
   const lasting: string[] = [];
   const reason = await reasonOf("ws://127.0.0.1:9/sync", lasting);
   expect(reason).toBe("connect ECONNREFUSED 127.0.0.1:9");
