@@ -13,7 +13,7 @@ import { nodePlatform } from "../src/node-platform.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 test.runIf(isFullSize)(
-  "every recorded case goes as recorded on LMDB, or is a known difference",
+  "every recorded case has the recorded result on LMDB, or is a known difference",
   async () => {
     const store = await Store.open(openLmdb(temporaryFolder()), nodePlatform);
     const runner = new StatementRunner({ store, platform: nodePlatform, appId: "conformance" });

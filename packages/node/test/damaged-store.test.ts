@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { sized } from "../../protocol/test/support/test-size.ts";
 import { damageStores, silentDamage } from "./support/damaged-stores.ts";
 
-test("[K74] damage at random places is found by verify, and no read gives other content", async () => {
+test("[K74] verify finds damage at random places, and no read returns other content", async () => {
   const seeds = Array.from({ length: sized(10, 40) }, (_, i) => i + 1);
   const outcomes = await damageStores(seeds);
   expect(outcomes).toHaveLength(seeds.length);

@@ -46,7 +46,7 @@ test("errors of Node and of lmdb have the same numbers", () => {
   expect(isFullError(error)).toBe(false);
 });
 
-test("a folder is made with those above it, and again without harm", () => {
+test("a folder is created with its parents, and creating it again does no harm", () => {
   const deep = join(folder, "a", "b", "c");
   makeFolder(deep);
   writeFileSync(join(deep, "file"), "kept");
@@ -55,7 +55,7 @@ test("a folder is made with those above it, and again without harm", () => {
   expect(readdirSync(deep)).toEqual(["file"]);
 });
 
-test("where no folder can be made, that is told", () => {
+test("a folder that cannot be created is reported", () => {
   expect(() => makeFolder("/proc/nope/data")).toThrow("ENOENT");
 });
 
@@ -69,19 +69,19 @@ test("a file is reserved once, with all its bytes on the disk", () => {
   expect(readFileSync(path, "utf8")).toBe("in use");
 });
 
-test("what is not a file is not reserved", () => {
+test("only a file can be reserved", () => {
   mkdirSync(join(folder, "file"));
   expect(() => reserveFile(join(folder, "file"), 10)).toThrow("found something else");
 });
 
-test("there is room on this disk, and looking for it leaves nothing", () => {
+test("the disk has space, and the check leaves no file behind", () => {
   writeFileSync(join(folder, "file"), "x");
   expect(hasRoom(folder, "file")).toBe(true);
   expect(hasRoom(folder, "absent")).toBe(true);
   expect(readdirSync(folder)).toEqual(["file"]);
 });
 
-test("a copy has its name only when it is whole", async () => {
+test("a copy gets its name only when it is complete", async () => {
   const target = join(folder, "copy", "here");
   await placeCopy(target, "data", async (partial) => {
     expect(existsSync(join(target, "data"))).toBe(false);
@@ -91,7 +91,7 @@ test("a copy has its name only when it is whole", async () => {
   expect(readFileSync(join(target, "data"), "utf8")).toBe("content");
 });
 
-test("a copy that fails leaves nothing, and what a crash has left is no hindrance", async () => {
+test("a copy that fails leaves nothing, and the remains of a crash are no obstacle", async () => {
   const fail = async (partial: string): Promise<void> => {
     writeFileSync(join(partial, "data"), "half");
     throw new Error("broken");
@@ -111,7 +111,7 @@ test("a copy that fails leaves nothing, and what a crash has left is no hindranc
   expect(readdirSync(target)).toEqual(["data"]);
 });
 
-test("a full disk is told from other failures of a copy", async () => {
+test("a full disk is distinguished from other failures of a copy", async () => {
   const fail = (): Promise<void> =>
     Promise.reject(Object.assign(new Error("full"), { code: constants.errno.ENOSPC }));
   const copying = placeCopy(join(folder, "copy"), "data", fail);

@@ -35,7 +35,7 @@ async function killHard(running: RunningScript): Promise<void> {
   await running.end();
 }
 
-test("a second process is told which process holds the folder, and where it serves", async () => {
+test("a second process learns which process holds the folder, and its address", async () => {
   const folder = temporaryFolder();
   const [first, second] = (await starters(2, folder)) as [RunningScript, RunningScript];
   expect(await first.ask("acquire")).toBe("taken");
@@ -47,7 +47,7 @@ test("a second process is told which process holds the folder, and where it serv
   expect(readdirSync(folder)).toEqual(["lock"]);
 });
 
-test("a lock that was given back leaves nothing and can be taken", async () => {
+test("a released lock leaves nothing behind and can be taken", async () => {
   const folder = temporaryFolder();
   const [first, second] = (await starters(2, folder)) as [RunningScript, RunningScript];
   expect(await first.ask("acquire")).toBe("taken");
@@ -68,7 +68,7 @@ test("a process that was killed holds nothing", async () => {
 });
 
 test.runIf(isFullSize)(
-  "of many processes at the very same moment exactly one takes the lock",
+  "of many processes at the same moment exactly one takes the lock",
   async () => {
     const folder = temporaryFolder();
     for (let round = 0; round < 6; round++) {
@@ -87,17 +87,20 @@ test.runIf(isFullSize)(
   },
 );
 
-test.runIf(isFullSize)("a holder that is stopped and cannot answer still holds", async () => {
-  const folder = temporaryFolder();
-  const [first, second] = (await starters(2, folder)) as [RunningScript, RunningScript];
-  expect(await first.ask("acquire")).toBe("taken");
-  process.kill(first.processId, "SIGSTOP");
-  const answer = await second.ask("acquire");
-  process.kill(first.processId, "SIGCONT");
-  expect(answer).toBe(`the folder ${folder} is in use by process ${first.processId}`);
-});
+test.runIf(isFullSize)(
+  "a holder that is suspended and cannot answer still holds the lock",
+  async () => {
+    const folder = temporaryFolder();
+    const [first, second] = (await starters(2, folder)) as [RunningScript, RunningScript];
+    expect(await first.ask("acquire")).toBe("taken");
+    process.kill(first.processId, "SIGSTOP");
+    const answer = await second.ask("acquire");
+    process.kill(first.processId, "SIGCONT");
+    expect(answer).toBe(`the folder ${folder} is in use by process ${first.processId}`);
+  },
+);
 
-test.runIf(isFullSize)("a folder with a very long path is locked too", async () => {
+test.runIf(isFullSize)("a folder with a very long path can be locked too", async () => {
   const folder = join(temporaryFolder(), "a".repeat(120), "ü".repeat(60));
   mkdirSync(folder, { recursive: true });
   const other = join(folder, "..", "ü".repeat(59));
@@ -125,7 +128,7 @@ test.runIf(isFullSize)("a folder that was moved while it is locked stays locked"
   await lock.release();
 });
 
-test("something else than a socket in the lock is no holder", async () => {
+test("a file in the lock that is not a socket is not a holder", async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, "lock"));
   writeFileSync(join(folder, "lock", "99-abc.sock"), "");

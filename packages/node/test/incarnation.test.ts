@@ -25,7 +25,7 @@ function lived(): string {
   return folder;
 }
 
-test("a life goes on through restarts, writes, touched times and a rename of the folder", () => {
+test("an incarnation continues through restarts, writes, touched times and a rename of the folder", () => {
   const folder = lived();
   expect(findLostIncarnation(folder, STANDING)).toBeUndefined();
   writeFileSync(join(folder, "data.mdb"), "more content", { flag: "a" });
@@ -35,7 +35,7 @@ test("a life goes on through restarts, writes, touched times and a rename of the
   expect(findLostIncarnation(moved, { ...STANDING, txnId: 11 })).toBeUndefined();
 });
 
-test("a copy of the folder is another life, with and without times preserved", () => {
+test("a copy of the folder is another incarnation, with and without times preserved", () => {
   const folder = lived();
   cpSync(folder, `${folder}-copy`, { recursive: true });
   cpSync(folder, `${folder}-exact`, { recursive: true, preserveTimestamps: true });
@@ -44,14 +44,14 @@ test("a copy of the folder is another life, with and without times preserved", (
   expect(findLostIncarnation(folder, STANDING)).toBeUndefined();
 });
 
-test("a data file that was put in place by a rename is another life", () => {
+test("a data file that was put in place by a rename is another incarnation", () => {
   const folder = lived();
   copyFileSync(join(folder, "data.mdb"), join(folder, "new.mdb"));
   renameSync(join(folder, "new.mdb"), join(folder, "data.mdb"));
   expect(findLostIncarnation(folder, STANDING)).toBe(OTHER_FILE);
 });
 
-test("a data file whose content was replaced is found by its history or its transaction", () => {
+test("a data file whose content was replaced is detected by its history or its transaction", () => {
   const folder = lived();
   expect(findLostIncarnation(folder, { historyId: "h2", txnId: 10 })).toBe(
     "its data file is of another history",
@@ -61,7 +61,7 @@ test("a data file whose content was replaced is found by its history or its tran
   );
 });
 
-test.each(["", "{", "null", "[]"])("a record that says %j is no record", (content) => {
+test.each(["", "{", "null", "[]"])("a record that contains %j is not a record", (content) => {
   const folder = lived();
   writeFileSync(join(folder, "life.json"), content);
   expect(findLostIncarnation(folder, STANDING)).toBe(NO_RECORD);
@@ -73,7 +73,7 @@ test("a record without its fields matches nothing", () => {
   expect(findLostIncarnation(folder, STANDING)).toBe(OTHER_FILE);
 });
 
-test("a data file without a record is another life", () => {
+test("a data file without a record is another incarnation", () => {
   const folder = lived();
   rmSync(join(folder, "life.json"));
   expect(findLostIncarnation(folder, STANDING)).toBe(NO_RECORD);

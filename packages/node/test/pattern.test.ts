@@ -15,7 +15,7 @@ function isFound(source: string, text: string, flags = ""): boolean | undefined 
   return nodePlatform.pattern(source, flags)?.isFoundIn(text, uncounted);
 }
 
-test("a pattern is found anywhere, with the flags that were given", () => {
+test("a pattern matches anywhere, with the given flags", () => {
   expect(isFound("b", "abc")).toBe(true);
   expect(isFound("^b", "abc")).toBe(false);
   expect(isFound("B", "abc", "i")).toBe(true);
@@ -25,13 +25,13 @@ test("a pattern is found anywhere, with the flags that were given", () => {
   expect(isFound("^.$", "😀")).toBe(true);
 });
 
-test("what is not in RE2's language is not valid", () => {
+test("syntax that RE2 does not support is invalid", () => {
   for (const source of ["(", "a(?=b)", "(?<=a)b", "(?<!a)b", "(a)\\1", "a**", "[z-a]", "\\"]) {
     expect(isFound(source, "ab"), source).toBeUndefined();
   }
 });
 
-test("patterns that hold up other engines are answered", () => {
+test("patterns that are slow in backtracking engines finish", () => {
   const text = "a".repeat(100_000);
   expect(isFound("(a+)+$", text)).toBe(true);
   expect(isFound("(a+)+$", `${text}!`)).toBe(false);
@@ -57,7 +57,7 @@ test("a pattern that is too long, or compiles to too much, is refused before it 
   }
 });
 
-test("the size of a pattern is estimated no smaller than half of what it is", () => {
+test("the estimated size of a pattern is at least half of its actual size", () => {
   const anyPart = fc.constantFrom(
     ...Array.from("ab(())|*+?.^$"),
     "[a-z]",
@@ -111,7 +111,7 @@ test("a text that is too long for a large pattern stops the statement", () => {
   );
 });
 
-test("few compiled patterns are kept, and those that were forgotten still work", () => {
+test("few compiled patterns are cached, and evicted ones still work", () => {
   const patterns = new PatternCompiler({ ...PATTERN_LIMITS, keptMax: 3 });
   const made = Array.from({ length: 10 }, (_, i) => patterns.compile(`^${i}$`, ""));
   expect(patterns.keptCount).toBe(3);
@@ -122,7 +122,7 @@ test("few compiled patterns are kept, and those that were forgotten still work",
   expect(patterns.keptCount).toBe(3);
 });
 
-test("any text is a pattern or none, and nothing else is thrown", () => {
+test("any text is a valid or an invalid pattern, and nothing else is thrown", () => {
   const anySource = fc.oneof(
     fc.string({ unit: "binary", maxLength: 20 }),
     fc
@@ -139,12 +139,12 @@ test("any text is a pattern or none, and nothing else is thrown", () => {
   );
 });
 
-test("the clock for what has passed never goes back", () => {
+test("the clock for elapsed time never goes back", () => {
   const first = nodePlatform.elapsed();
   expect(nodePlatform.elapsed()).toBeGreaterThanOrEqual(first);
 });
 
-test("all matches are found from left to right, with what their groups matched", () => {
+test("all matches are found from left to right, with the text of their groups", () => {
   const found = nodePlatform.pattern("(\\w)(\\d)?", "")?.matchesIn("a1 😀b", uncounted) ?? [];
   expect([...found]).toEqual([
     { start: 0, end: 2, groups: ["a1", "a", "1"] },
@@ -152,7 +152,7 @@ test("all matches are found from left to right, with what their groups matched",
   ]);
 });
 
-test("matches that look at the whole text again and again are refused", () => {
+test("matches that repeatedly scan the whole text are refused", () => {
   const limits = { ...PATTERN_LIMITS, workMax: 100_000 };
   const pattern = new PatternCompiler(limits).compile("a.*b|a", "");
   expect([...(pattern?.matchesIn("a".repeat(10), uncounted) ?? [])]).toHaveLength(10);

@@ -38,7 +38,7 @@ async function madeStore(): Promise<{ folder: string; identity: Identity; txnId:
   return { folder, identity, txnId };
 }
 
-test("a store goes on under its own names after a restart, and nothing is logged", async () => {
+test("a store keeps its history and site after a restart, and nothing is logged", async () => {
   const { folder, identity, txnId } = await madeStore();
   const host = testHost();
   const again = await openStore(folder, host);
@@ -48,7 +48,7 @@ test("a store goes on under its own names after a restart, and nothing is logged
   expect(host.lines).toEqual([]);
 });
 
-test("[K26] a copied store begins a new life, and the original goes on", async () => {
+test("[K26] a copied store starts a new incarnation, and the original continues", async () => {
   const { folder, identity, txnId } = await madeStore();
   const copyFolder = `${folder}-copy`;
   cpSync(folder, copyFolder, { recursive: true });
@@ -75,7 +75,7 @@ test("[K26] a copied store begins a new life, and the original goes on", async (
   expect(host.lines).toHaveLength(1);
 });
 
-test("[K26] an older data file written over the newer one begins a new life", async () => {
+test("[K26] an older data file written over the newer one starts a new incarnation", async () => {
   const { folder, identity } = await madeStore();
   const older = join(folder, "..", "older.mdb");
   copyFileSync(join(folder, "data.mdb"), older);
@@ -91,7 +91,7 @@ test("[K26] an older data file written over the newer one begins a new life", as
   await restored.close();
 });
 
-test("a store that lost the record of its life begins a new one", async () => {
+test("a store that lost its incarnation record starts a new incarnation", async () => {
   const { folder, identity } = await madeStore();
   rmSync(join(folder, "life.json"));
   const host = testHost();
@@ -109,7 +109,7 @@ function txnIdOfRecord(folder: string): unknown {
   return JSON.parse(readFileSync(join(folder, "life.json"), "utf8")).txnId;
 }
 
-test("a store that must be there is not made in its place", async () => {
+test("a missing store that must exist is not created", async () => {
   const folder = join(temporaryFolder(), "store");
   const refusal = { code: "store.corrupt", message: `expected a store in ${folder}, found none` };
   await expect(openStore(folder, testHost())).rejects.toMatchObject(refusal);
@@ -143,7 +143,7 @@ test("[K1] a store of a newer format is refused with both numbers and is not ren
   await reader.close();
 });
 
-test("a store is read beside the process that writes it", async () => {
+test("a store can be read next to the process that writes it", async () => {
   const { folder } = await madeStore();
   const opened = await openStore(folder, testHost());
   await insert(opened, "red");
@@ -151,7 +151,7 @@ test("a store is read beside the process that writes it", async () => {
   await opened.close();
 });
 
-test("a record of life that cannot be written is a warning, and the old one holds", async () => {
+test("an incarnation record that cannot be written is a warning, and the old one stays valid", async () => {
   const { folder, identity } = await madeStore();
   mkdirSync(join(folder, "life.json.partial"));
   const host = testHost();
@@ -164,7 +164,7 @@ test("a record of life that cannot be written is a warning, and the old one hold
   }
 });
 
-test("an empty data file that nothing is known of was never a store, and becomes one", async () => {
+test("an empty data file without any record was never a store, and becomes one", async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, "data.mdb"), "");
   const host = testHost();
@@ -174,7 +174,7 @@ test("an empty data file that nothing is known of was never a store, and becomes
   expect(host.lines).toEqual([]);
 });
 
-test("a data file that is empty where a store has lived is told as damage, and left", async () => {
+test("an empty data file where a store existed is reported as damage, and left unchanged", async () => {
   const { folder } = await madeStore();
   truncateSync(join(folder, "data.mdb"), 0);
   const opening = createStore(folder, testHost());
@@ -182,7 +182,7 @@ test("a data file that is empty where a store has lived is told as damage, and l
   expect(readFileSync(join(folder, "data.mdb"))).toHaveLength(0);
 });
 
-test("a store whose process was killed while it made it goes on, and nothing is called a copy", async () => {
+test("a store whose process was killed during creation continues, and is not taken for a copy", async () => {
   const folder = join(temporaryFolder(), "store");
   const host = testHost();
   const identities: Identity[] = [];
@@ -206,7 +206,7 @@ test("a store whose process was killed while it made it goes on, and nothing is 
   expect(host.lines).toHaveLength(1);
 });
 
-test("a copy of a store that was not finished is a copy all the same", async () => {
+test("a copy of an unfinished store is a copy nevertheless", async () => {
   const folder = join(temporaryFolder(), "store");
   const host = testHost();
   const open = async (storage: KeyValue): Promise<Store> => {
@@ -220,7 +220,7 @@ test("a copy of a store that was not finished is a copy all the same", async () 
   expect(host.lines[0]).toContain("this folder is a copy");
 });
 
-test("an empty data file of a store that was never finished is no damage", async () => {
+test("an empty data file of a store that was never finished is not damage", async () => {
   const folder = temporaryFolder();
   const host = testHost();
   const open = (): Promise<Store> => Promise.reject(new Error("killed"));

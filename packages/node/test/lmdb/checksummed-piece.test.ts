@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ChecksummedPiece } from "../../src/lmdb/checksummed-piece.ts";
 import { RecordCheck } from "../../src/lmdb/record-check.ts";
 
-test("[K71] a record gets its checksum, one that has it is left, one that cannot be read too", () => {
+test("[K71] a record gets its checksum; one that has it, or cannot be read, is left unchanged", () => {
   const piece = new ChecksummedPiece();
   const old = new Uint8Array([0x92, 1, 2]);
   piece.add("old", old, () => undefined);
@@ -19,7 +19,7 @@ test("[K71] a record gets its checksum, one that has it is left, one that cannot
   expect([...bytes.subarray(5)]).toEqual([...old]);
 });
 
-test("[K71] a piece is bounded by the records that it looks at and by its bytes", () => {
+test("[K71] a piece is bounded by the number of records read and by its bytes", () => {
   const looked = new ChecksummedPiece();
   let count = 0;
   for (; !looked.isFull; count++) looked.add(`${count}`, new Uint8Array([0xc1]), () => undefined);

@@ -28,7 +28,7 @@ function openRoom(name: string): { room: CommitSpace; path: string; asked: () =>
   return { room, path, asked: () => asked };
 }
 
-test("the file has room for a commit before it is written, and for more", async () => {
+test("the file has space for a commit before it is written, and for more", async () => {
   const { room, path, asked } = openRoom("grows");
   await room.take([ENTRY]);
   expect(statSync(path).size).toBeGreaterThan(111 * 4096 + 1024 * 1024);
@@ -36,7 +36,7 @@ test("the file has room for a commit before it is written, and for more", async 
   room.close();
 });
 
-test("small commits share the room that was taken, without asking for the size again", async () => {
+test("small commits share the reserved space, without reading the size again", async () => {
   const { room, path, asked } = openRoom("shares");
   await room.take([ENTRY]);
   const size = statSync(path).size;
@@ -51,7 +51,7 @@ test("small commits share the room that was taken, without asking for the size a
   room.close();
 });
 
-test("so do two large ones, each of which may need more than the least step", async () => {
+test("so do two large ones, each of which may need more than the minimum step", async () => {
   const { room, asked } = openRoom("shares-large");
   const entries = Array.from({ length: 200 }, () => ENTRY);
   for (let i = 0; i < 2; i++) await room.take(entries);
@@ -59,7 +59,7 @@ test("so do two large ones, each of which may need more than the least step", as
   room.close();
 });
 
-test("a commit that is larger than what is left asks and grows", async () => {
+test("a commit larger than the remaining space reads the size and grows the file", async () => {
   const { room, path, asked } = openRoom("large");
   await room.take([ENTRY]);
   const size = statSync(path).size;

@@ -58,7 +58,7 @@ function codeOf(body: () => unknown): string {
   return "no error";
 }
 
-test("[K70] a record with other bytes than were written is not read, whole or in part, and others are", async () => {
+test("[K70] a record with changed bytes is not read, whole or in part, and others are", async () => {
   const folder = await filledFolder();
   replaceInFile(folder, "text-0050", "text-0059");
   await inSnapshot(folder, (snapshot) => {
@@ -80,7 +80,7 @@ test("[K70] a record under another key than it was written with is not read", as
   });
 });
 
-test("[K70] keys that are not in their order are not given, forwards or backwards", async () => {
+test("[K70] keys that are out of order are not returned, forwards or backwards", async () => {
   const folder = await filledFolder();
   replaceInFile(folder, keyOf(50), keyOf(90));
   await inSnapshot(folder, (snapshot) => {

@@ -29,14 +29,14 @@ test("a file grows by zeros that are on the disk, and keeps its content", async 
   expect(bytes.subarray(7).every((byte) => byte === 0)).toBe(true);
 });
 
-test("a file that is long enough stays as it is", async () => {
+test("a file that is long enough stays unchanged", async () => {
   expect(await reserve.grow(7, 1000)).toBe(7);
   expect(statSync(path).size).toBe(7);
   expect(await reserve.grow(8, 1000)).toBe(1000);
   expect(statSync(path).size).toBe(1000);
 });
 
-test("it may be closed again", () => {
+test("the reserve may be closed again", () => {
   reserve.close();
   reserve.close();
   expect(statSync(path).size).toBe(7);

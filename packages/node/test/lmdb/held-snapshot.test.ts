@@ -103,12 +103,12 @@ test("iterators are returned with their snapshot, after a break and after an err
   expect(codeOf(() => halfWay.next())).toBe("store.closed");
 });
 
-test("a view that cannot be read is damage", () => {
+test("a view that cannot be read is reported as damage", () => {
   const snapshot = new SnapshotHolder(1000).hold(new CountedView());
   expect(codeOf(() => snapshot.get("damaged"))).toBe("store.corrupt");
 });
 
-test("each snapshot ends at its own age", () => {
+test("each snapshot expires at its own age", () => {
   const holder = new SnapshotHolder(1000);
   const views = Array.from({ length: 4 }, () => new CountedView());
   const [first, second] = views.map((view) => {
@@ -130,7 +130,7 @@ test("each snapshot ends at its own age", () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("an iterator of an expired snapshot says so", () => {
+test("an iterator of an expired snapshot fails with the reason", () => {
   const snapshot = new SnapshotHolder(1000).hold(new CountedView());
   const walk = snapshot.keys(RANGE)[Symbol.iterator]();
   walk.next();
@@ -138,7 +138,7 @@ test("an iterator of an expired snapshot says so", () => {
   expect(codeOf(() => walk.next())).toBe("store.snapshot_expired");
 });
 
-test("all snapshots end with their storage, for its reason", () => {
+test("all snapshots end with their storage, with its reason", () => {
   const holder = new SnapshotHolder(1000);
   const views = [new CountedView(), new CountedView()];
   const snapshots = views.map((view) => holder.hold(view));

@@ -28,7 +28,7 @@ function dump(storage: KeyValue): [string, Value][] {
   return all;
 }
 
-test("[K4] [K41] [K42] indexes on LMDB are what the documents say, also after opening again", async () => {
+test("[K4] [K41] [K42] indexes on LMDB match the documents, also after reopening", async () => {
   for (let seed = 1; seed <= sized(2, 12); seed++) {
     const folder = join(root, String(seed));
     const memory = new MemoryKeyValue();

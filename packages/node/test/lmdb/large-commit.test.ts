@@ -73,7 +73,7 @@ class CountedWrites extends Map<Key, Value | undefined> {
   }
 }
 
-test("[K32] a commit of many entries is one: none of it shows before, all of it after, as it was", async () => {
+test("[K32] a commit of many entries is atomic: none of it shows before, all of it after", async () => {
   const folder = newFolder();
   const storage = openStorage(folder);
   await storage.commit(new Map([["gone", 1]]));
@@ -92,7 +92,7 @@ test("[K32] a commit of many entries is one: none of it shows before, all of it 
 });
 
 test.runIf(isFullSize)(
-  "small commits go on after a large one, and all is there when it is opened again",
+  "small commits continue after a large one, and everything is there after reopening",
   async () => {
     const folder = newFolder();
     const storage = openStorage(folder);
@@ -122,7 +122,7 @@ test("[K32] many entries are encoded a few at a time, with pauses between", asyn
   expect(writes.most).toBeLessThanOrEqual(64);
 });
 
-test("[K32] one large value is encoded a few fields at a time, and comes back as it was", async () => {
+test("[K32] one large value is encoded a few fields at a time, and is read back unchanged", async () => {
   const clock = new CountingClock();
   const storage = openStorage(newFolder(), clock);
   const operations = Array.from({ length: sized(10_000, 50_000) }, (_, i) => {
@@ -138,7 +138,7 @@ test("[K32] one large value is encoded a few fields at a time, and comes back as
   snapshot.close();
 });
 
-test("[K32] a document of one large text is copied and summed up in pieces", async () => {
+test("[K32] a document of one large text is copied and checksummed in pieces", async () => {
   const clock = new CountingClock();
   const storage = openStorage(newFolder(), clock);
   const text = "abcdefgh".repeat(500_000);
@@ -150,14 +150,14 @@ test("[K32] a document of one large text is copied and summed up in pieces", asy
   snapshot.close();
 });
 
-test("a small commit does not look at the clock", async () => {
+test("a small commit does not pause", async () => {
   const clock = new CountingClock();
   const storage = openStorage(newFolder(), clock);
   await storage.commit(many(1000));
   expect(clock.pauses).toBe(0);
 });
 
-test("what cannot be written rejects, nothing of it is written, and the storage goes on", async () => {
+test("a value that cannot be written rejects, nothing is written, and the storage continues", async () => {
   const folder = newFolder();
   const storage = openStorage(folder);
   await storage.commit(new Map([["a", 1]]));

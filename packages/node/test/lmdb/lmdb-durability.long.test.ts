@@ -120,7 +120,7 @@ const FAULTS: readonly Fault[] = ["EIO", "ENOSPC"].flatMap((error) => [
 ]);
 
 test.skipIf(!hasStrace).each(FAULTS)(
-  "when $call number $when fails with $error, one commit is refused and the others are kept",
+  "if $call number $when fails with $error, one commit is refused and the others are kept",
   async (fault) => {
     await withStorage(tracerOf(fault), async (storage) => {
       const outcomes: unknown[] = [];
@@ -144,7 +144,7 @@ test.skipIf(!hasStrace).each(FAULTS)(
 // When a page cannot be written, lmdb 3.5.6 writes its message into a buffer that is too small for
 // it, and the process may die of that. Room is taken before each commit so that this does not
 // happen on a full disk; on a broken one it may. What was acknowledged is kept all the same.
-test.skipIf(!hasStrace)("when a page cannot be written, nothing acknowledged is lost", async () => {
+test.skipIf(!hasStrace)("if a page cannot be written, nothing acknowledged is lost", async () => {
   const fault = { call: "pwrite64", error: "EIO", when: 3 };
   await withStorage(tracerOf(fault), async (storage, folder) => {
     const kept: Record<string, number> = {};
@@ -200,7 +200,7 @@ test("a process that is killed at any moment leaves every acknowledged commit", 
   rmSync(folder, { recursive: true });
 });
 
-test("more states than there are readers are an error, which passes", async () => {
+test("more snapshots than LMDB readers are a transient error", async () => {
   const folder = mkdtempSync(join(tmpdir(), "bigpeer-readers-"));
   const storage = openLmdb(folder);
   const held: Snapshot[] = [];

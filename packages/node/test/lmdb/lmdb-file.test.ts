@@ -38,7 +38,7 @@ function check(): string {
   }
 }
 
-test("an absent file is told from one that is not ours", () => {
+test("an absent file is distinguished from a foreign one", () => {
   expect(check()).toBe("absent");
   writeFileSync(file, "");
   expect(check()).toBe("store.corrupt");
@@ -52,7 +52,7 @@ test("a folder in the place of the file is foreign", () => {
   expect(() => checkLmdbFile(folder)).toThrow(PeerError);
 });
 
-test("a whole file is used, and one of another format is foreign", async () => {
+test("a valid file is used, and one of another format is foreign", async () => {
   await writeStorage();
   expect(check()).toBe("used");
   const bytes = readFileSync(file);
@@ -70,7 +70,7 @@ test("a whole file is used, and one of another format is foreign", async () => {
   }
 });
 
-test("a file without a page in use is corrupt, wherever it was cut", async () => {
+test("a file that lacks a used page is corrupt, wherever it was truncated", async () => {
   await writeStorage();
   const { lastPage } = readMetaOf(file);
   for (const count of [lastPage - 20, lastPage - 400, lastPage >> 2, 20, 3, 2]) {
@@ -93,7 +93,7 @@ test("the message names the file, what was expected and what was found", async (
   expect(() => checkLmdbFile(file)).toThrow(file);
 });
 
-test("a file without free pages at its end is whole, and LMDB goes on with it", async () => {
+test("a file without its free pages at the end is valid, and LMDB continues with it", async () => {
   await writeStorage();
   const storage = openLmdb(folder);
   // The last pages hold the large value; without it they are free.

@@ -79,7 +79,7 @@ test.skipIf(!canLimit).each(
 });
 
 test.runIf(canLimit && isFullSize)(
-  "once there is room commits succeed, and all is there later",
+  "once there is space commits succeed, and everything is there later",
   async () => {
     await withLimit(1024, async (storage) => {
       const refused = await fillUp(storage, 20, 500);
@@ -110,7 +110,7 @@ test.runIf(canLimit && isFullSize)(
   },
 );
 
-test.skipIf(!canLimit)("a copy that finds no room fails and leaves nothing", async () => {
+test.skipIf(!canLimit)("a copy without enough space fails and leaves nothing behind", async () => {
   await withLimit(16_384, async (storage, folder) => {
     expect(await storage.ask("fill 1 1000 1000")).toBe("ok");
     setLimit(storage, String(24 * 4096));
@@ -123,7 +123,7 @@ test.skipIf(!canLimit)("a copy that finds no room fails and leaves nothing", asy
   });
 });
 
-test.skipIf(!canLimit)("a storage that finds no room to begin says so", async () => {
+test.skipIf(!canLimit)("a storage without enough space to start reports it", async () => {
   const folder = mkdtempSync(join(tmpdir(), "bigpeer-full-"));
   const start = 'ulimit -S -f 6 && exec "$0" "$@"';
   const command = [process.execPath, script.path, folder, "read-write"];

@@ -74,7 +74,7 @@ function readAll(snapshot: Snapshot): Map<Key, Value> {
   return new Map(Array.from(snapshot.entries(ALL), ({ key, value }) => [key, value]));
 }
 
-test("a storage is a folder with a data file and a lock file, created with those above it", async () => {
+test("a storage is a folder with a data file and a lock file, created with its parents", async () => {
   const folder = join(newFolder(), "a", "b.c", "d");
   const storage = openStorage(folder);
   await storage.commit(new Map([["a", 1]]));
@@ -90,7 +90,7 @@ test("a folder is open for writing once at a time in a process", async () => {
   await openLmdb(folder).close();
 });
 
-test("a file that is not ours is refused and not changed", async () => {
+test("a foreign file is refused and left unchanged", async () => {
   for (const [text, code] of [
     ["", "store.corrupt"],
     ["notes about cars\n".repeat(1000), "store.foreign"],
@@ -104,7 +104,7 @@ test("a file that is not ours is refused and not changed", async () => {
   }
 });
 
-test("the file of another program of LMDB is refused and not changed", async () => {
+test("the LMDB file of another program is refused and left unchanged", async () => {
   const folder = newFolder();
   const file = join(folder, "data.mdb");
   await openLmdb(folder).close();
@@ -116,7 +116,7 @@ test("the file of another program of LMDB is refused and not changed", async () 
   expect(readFileSync(file, "latin1")).toBe(bytes);
 });
 
-test("a storage that was killed between its two trees is finished by the next opening", async () => {
+test("a storage that was killed between creating its two trees is completed when it is opened", async () => {
   const folder = newFolder();
   const file = join(folder, "data.mdb");
   await openLmdb(folder).close();
@@ -136,14 +136,14 @@ test("a storage that was killed between its two trees is finished by the next op
   snapshot.close();
 });
 
-test("a folder that is absent or empty cannot be opened to read", () => {
+test("a folder that is absent or empty cannot be opened for reading", () => {
   const folder = newFolder();
   expect(codeOf(() => openLmdb(folder, { readOnly: true }))).toBe("store.foreign");
   expect(codeOf(() => openLmdb(join(folder, "none"), { readOnly: true }))).toBe("store.foreign");
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("what stands in the way of the lock file is an error, not the end of the process", () => {
+test("an obstacle in place of the lock file is an error, not the end of the process", () => {
   const folder = newFolder();
   mkdirSync(join(folder, "lock.mdb"));
   expect(codeOf(() => openLmdb(folder))).toBe("store.foreign");
@@ -168,7 +168,7 @@ test("thousands of snapshots of one state share one read transaction", async () 
   for (const snapshot of held) snapshot.close();
 });
 
-test("a snapshot held too long ends, and the space that it kept is used again", async () => {
+test("a snapshot held too long expires, and the space that it kept is reused", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   const folder = newFolder();
   const storage = openStorage(folder, { snapshotLifeMs: 1000 });
@@ -194,7 +194,7 @@ test("a snapshot held too long ends, and the space that it kept is used again", 
 });
 
 test.runIf(isFullSize)(
-  "values of more than 16 MB, which lmdb lends from its map, come back exactly",
+  "values of more than 16 MB, which lmdb returns from its memory map, are read back exactly",
   async () => {
     const folder = newFolder();
     const bytes = new Uint8Array(17_000_000).fill(7);
@@ -209,7 +209,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("the used bytes follow what is stored, not the size of the file", async () => {
+test("the used bytes follow the stored data, not the size of the file", async () => {
   const folder = newFolder();
   const storage = openStorage(folder);
   const empty = storage.usedBytes();
@@ -222,7 +222,7 @@ test("the used bytes follow what is stored, not the size of the file", async () 
   expect(statSync(join(folder, "data.mdb")).size).toBeGreaterThan(full);
 });
 
-test("the room for a commit is always taken before it is made", async () => {
+test("the space for a commit is always reserved before it", async () => {
   const folder = newFolder();
   const storage = openStorage(folder);
   const file = join(folder, "data.mdb");
@@ -244,7 +244,7 @@ test("the room for a commit is always taken before it is made", async () => {
   }
 });
 
-test("a copy is whole and consistent while commits go on", async () => {
+test("a copy is complete and consistent while commits continue", async () => {
   const folder = newFolder();
   const storage = openStorage(folder);
   const ROUNDS = sized(20, 60);
@@ -273,7 +273,7 @@ test("a copy is whole and consistent while commits go on", async () => {
   }
 });
 
-test("a folder that has a storage is no place for a copy", async () => {
+test("a folder that has a storage is not a valid target for a copy", async () => {
   const folder = newFolder();
   const storage = openStorage(join(folder, "a"));
   const other = openStorage(join(folder, "b"));
@@ -295,7 +295,7 @@ test("close waits for a copy under way", async () => {
   );
 });
 
-test("shapes learned in one life of the storage are known in the next", async () => {
+test("shapes learned in one session of the storage are known in the next", async () => {
   const folder = newFolder();
   const shapeOf = (i: number): Value => ({ [`a${i % 100}`]: i, [`b${i % 100}`]: "text" });
   for (let life = 0; life < 4; life++) {

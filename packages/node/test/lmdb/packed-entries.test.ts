@@ -27,7 +27,7 @@ function alone(key: string, text: string): UnpackedEntry {
   return { key, value: memory.subarray(front), isAlone: true };
 }
 
-test("[K32] entries come back in their order, and a large one goes as it is, without a copy", () => {
+test("[K32] entries are unpacked in order, and a large one is passed without a copy", () => {
   const large = "0123456789abcdef".repeat((5 * MEGABYTE) / 16);
   const entries: UnpackedEntry[] = [
     { key: "a", value: Buffer.from("small") },

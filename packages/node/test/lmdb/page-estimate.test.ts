@@ -5,13 +5,13 @@ const EMPTY = { pageSize: 4096, treeDepth: 0, treeBranchPageCount: 0, treeLeafPa
 const LARGE = { pageSize: 4096, treeDepth: 4, treeBranchPageCount: 900, treeLeafPageCount: 90_000 };
 
 // That the estimate is not too low is tested with real commits: see lmdb-key-value.test.ts.
-test("a small commit is small, also in a large tree", () => {
+test("the estimate of a small commit is small, even in a large tree", () => {
   const entries = [{ keySize: 40, size: 150 }];
   expect(estimatePages(EMPTY, entries)).toBeLessThan(40);
   expect(estimatePages(LARGE, entries)).toBeLessThan(50);
 });
 
-test("a commit of many entries touches no more pages than there are", () => {
+test("the estimate of a commit of many entries is at most the pages of the tree", () => {
   const entries = Array.from({ length: 10_000 }, () => ({ keySize: 30, size: 0 }));
   const small = { ...LARGE, treeBranchPageCount: 2, treeLeafPageCount: 100 };
   expect(estimatePages(small, entries)).toBeLessThan(2500);

@@ -30,7 +30,7 @@ test.each<[string, number, number]>([
 });
 
 // What is in these bytes is on the disks of users.
-test("[K70] a record is c1, the sum over its key and value, and the value", () => {
+test("[K70] a record is c1, the checksum over its key and value, and the value", () => {
   expect(Buffer.from(withChecksum(new Uint8Array([0xc3]), "d")).toString("hex")).toBe(
     "c181129c57c3",
   );
@@ -40,7 +40,7 @@ test("[K70] a record is c1, the sum over its key and value, and the value", () =
   );
 });
 
-test("[K70] a record is read back where key and bytes are those that were written", () => {
+test("[K70] a record is read back if key and bytes are those that were written", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.string(), (value, key) => {
       const record = withChecksum(value, key);
@@ -51,7 +51,7 @@ test("[K70] a record is read back where key and bytes are those that were writte
   );
 });
 
-test("[K70] every change of up to four bytes in a row is found, also of the mark and the sum", () => {
+test("[K70] every change of up to four consecutive bytes is found, also of the mark and the checksum", () => {
   const record = withChecksum(
     Uint8Array.from({ length: 45 }, (_, i) => 7 * i),
     "key",
@@ -82,7 +82,7 @@ test("[K70] every change of up to four bytes in a row is found, also of the mark
   );
 });
 
-test("[K71] a record without a checksum begins with its value, until every record must have one", () => {
+test("[K71] a record without a checksum starts with its value, until every record must have one", () => {
   const plain = new Uint8Array([0x82, 1, 2, 3, 4, 5]);
   expect(start(plain, "key", false)).toBe(0);
   expect(() => start(plain, "key", true)).toThrow(/found one without its checksum/);
@@ -90,7 +90,7 @@ test("[K71] a record without a checksum begins with its value, until every recor
   expect(() => start(new Uint8Array([0xc1, 1]), "key", false)).toThrow(/without its checksum/);
 });
 
-test("[K70] a large record is summed up a megabyte at a time, with the same sum", () => {
+test("[K70] the checksum of a large record is computed a megabyte at a time, with the same result", () => {
   for (const size of [3, 1024 * 1024 - 4, 1024 * 1024 + 13, 5 * 1024 * 1024 + 7]) {
     const value = Uint8Array.from({ length: size }, (_, i) => (i * 31) ^ (i >>> 8));
     const chunk = new Uint8Array(10 + CHECK_SIZE + size);

@@ -27,7 +27,7 @@ test("a shape gets a number once enough different owners have it", () => {
   expect(table.shapes).toEqual([["a", "b"], ["b", "a"], ["a"]]);
 });
 
-test("one owner written again and again is counted once", () => {
+test("one owner written repeatedly is counted once", () => {
   const table = new ShapeTable();
   for (let i = 0; i < 100; i++) {
     table.beginValue("only");
@@ -55,7 +55,7 @@ test("an object of very many keys gets no number", () => {
   expect(show(table, keys.slice(1), 50)).toBe(0);
 });
 
-test("an object of very many keys is not looked at beyond those that a shape may have", () => {
+test("of an object of very many keys only as many are read as a shape may have", () => {
   const keys = Array.from({ length: 10_000 }, (_, i) => `key ${i}`);
   let looks = 0;
   const object = new Proxy(withKeys(keys), {
@@ -70,7 +70,7 @@ test("an object of very many keys is not looked at beyond those that a shape may
   expect(looks).toBeLessThanOrEqual(65);
 });
 
-test("a full table gives no more numbers and keeps those it has given", () => {
+test("a full table issues no more numbers and keeps those it has issued", () => {
   const table = new ShapeTable();
   for (let i = 0; i < SHAPE_COUNT_MAX; i++) expect(show(table, [`a${i}`, "b"], 6)).toBe(i);
   expect(show(table, ["one", "more"], 50)).toBe(-1);
@@ -78,7 +78,7 @@ test("a full table gives no more numbers and keeps those it has given", () => {
   expect(table.shapes).toHaveLength(SHAPE_COUNT_MAX);
 });
 
-test("candidates without end are forgotten; shapes with a number are not", () => {
+test("unlimited candidates are forgotten; shapes with a number are not", () => {
   const table = new ShapeTable();
   expect(show(table, ["kept", "known"], 6)).toBe(0);
   const numbers = new Set<number>();

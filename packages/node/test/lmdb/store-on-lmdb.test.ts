@@ -47,7 +47,7 @@ async function liveThrough(storage: KeyValue, seed: number): Promise<void> {
   await store.close();
 }
 
-test("[K4] [K20] a history on LMDB gives what it gives in memory, also after opening again", async () => {
+test("[K4] [K20] a history on LMDB gives the same as in memory, also after reopening", async () => {
   for (let seed = 1; seed <= histories(25); seed++) {
     const folder = join(root, String(seed));
     const memory = new MemoryKeyValue();

@@ -82,7 +82,7 @@ test.each<[string, Value, string]>([
   expect(findDifference(decode(Buffer.from(expected, "hex")), value)).toBeUndefined();
 });
 
-test("every value comes back exactly, as a map and as a record", () => {
+test("every value is read back exactly, as a map and as a record", () => {
   const { encode, decode } = newCodec();
   fc.assert(
     fc.property(anyValue(), (value) => {
@@ -94,7 +94,7 @@ test("every value comes back exactly, as a map and as a record", () => {
   );
 });
 
-test("odd values come back exactly, alone and inside others", () => {
+test("unusual values are read back exactly, alone and nested", () => {
   const { encode, decode } = newCodec();
   for (const value of oddValues()) {
     for (const whole of [value, [value, value], { a: value, b: [value], c: "end" }]) {
@@ -103,7 +103,7 @@ test("odd values come back exactly, alone and inside others", () => {
   }
 });
 
-test("many records of all numbers of shapes and long texts beside them come back exactly", () => {
+test("many records with all numbers of shapes, and long texts next to them, are read back exactly", () => {
   const { table, encode, decode } = newCodec(
     Array.from({ length: 4096 }, (_, i) => [`a${i}`, `b${i}`]),
   );
@@ -115,7 +115,7 @@ test("many records of all numbers of shapes and long texts beside them come back
   expect(table.shapes).toHaveLength(4096);
 });
 
-test("a binary comes back as a plain Uint8Array with memory of its own", () => {
+test("a binary is read back as a plain Uint8Array with its own memory", () => {
   const { encode, decode } = newCodec();
   for (const bytes of [new Uint8Array([1, 2, 3]), Buffer.from([1, 2, 3]), new Uint8Array(70_000)]) {
     const encoded = encode(bytes);
@@ -127,7 +127,7 @@ test("a binary comes back as a plain Uint8Array with memory of its own", () => {
   }
 });
 
-test("what was encoded stays as it is until it is released, however much follows", () => {
+test("encoded bytes stay unchanged until they are released, however much follows", () => {
   const table = new ShapeTable();
   const encoder = new ValueEncoder(table);
   const decoder = new ValueDecoder(() => table.shapes);
@@ -141,7 +141,7 @@ test("what was encoded stays as it is until it is released, however much follows
   expect([first.start, first.chunk.byteOffset]).toEqual([0, 0]);
 });
 
-test("damaged bytes end in an error, not in a value", () => {
+test("damaged bytes give an error, not a value", () => {
   const { encode, decode } = newCodec([["a", "b"]]);
   const bytes = encode({ a: "some text", b: [1, 2, 3] });
   for (let size = 1; size < bytes.length; size++) {
@@ -151,7 +151,7 @@ test("damaged bytes end in an error, not in a value", () => {
   expect(decode(bytes)).toEqual({ a: "some text", b: [1, 2, 3] });
 });
 
-test("[K32] a large value is not copied as it grows, and a megabyte at a time when it is whole", () => {
+test("[K32] a large value is not copied as it grows, and is copied a megabyte at a time when complete", () => {
   const value: Value = Array.from({ length: 4000 }, (_, i) => ({ i, text: "x".repeat(5000) }));
   const plain = new ValueEncoder(new ShapeTable(), 5);
   const expected = bytesOf(plain.encode(value, "owner")).slice();

@@ -41,7 +41,7 @@ class Lender {
   }
 }
 
-test("values and parts of them are read exactly, as maps and as records, also by compiled plans", () => {
+test("values and parts of them are decoded exactly, as maps and as records, also by compiled plans", () => {
   const lender = new Lender();
   const fields = fc.uniqueArray(anyKey(), { maxLength: 4 });
   fc.assert(
@@ -61,7 +61,7 @@ test("values and parts of them are read exactly, as maps and as records, also by
   expect(lender.table.shapes.length).toBeGreaterThan(20);
 });
 
-test("odd values are read exactly, and passed over to what stands behind them", () => {
+test("unusual values are decoded exactly, and skipped to the fields after them", () => {
   const lender = new Lender();
   lender.table.load([["first", "odd", "last"]]);
   const wanted = new FieldSet(["last"]);
@@ -78,7 +78,7 @@ test("odd values are read exactly, and passed over to what stands behind them", 
   }
 });
 
-test("a record gives up no more than its wanted fields, however often it is read", () => {
+test("a partial read returns only its wanted fields, however often the record is read", () => {
   const lender = new Lender();
   lender.table.load([["make", "", 'a"]);//', "constructor", "year"]]);
   const wanted = new FieldSet(["year", 'a"]);//', "constructor", "absent"]);
@@ -99,7 +99,7 @@ test("a record gives up no more than its wanted fields, however often it is read
   }
 });
 
-test("text that is alike is not taken for other text", () => {
+test("similar texts are not confused", () => {
   const lender = new Lender();
   const texts = Array.from({ length: sized(5_000, 20_000) }, (_, i) =>
     `t${(i * 7919) % 9973} é`.slice(0, i % 9),
@@ -110,7 +110,7 @@ test("text that is alike is not taken for other text", () => {
   for (const text of [...texts, ...names]) expect(lender.whole(text)).toBe(text);
 });
 
-test("to look for shapes may change the memory that bytes are lent from", () => {
+test("looking up shapes may change the memory that holds the bytes", () => {
   const lender = new Lender();
   const { table } = lender;
   table.load([["a", "b", "c"], ["x"], ["y"]]);
@@ -135,7 +135,7 @@ test("to look for shapes may change the memory that bytes are lent from", () => 
   expect(decoder.decode(bytes, size)).toEqual(value);
 });
 
-test("damaged bytes end in an error, not in a value and not in a long walk", () => {
+test("damaged bytes give an error, not a value and not a long walk", () => {
   const lender = new Lender();
   lender.table.load([["a", "b", "c"]]);
   const { bytes, size } = lender.lend({ a: "some text", b: [1, "two", { x: 2 ** 40 }], c: 3 });
