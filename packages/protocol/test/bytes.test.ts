@@ -20,7 +20,7 @@ function readerOf(bytes: Uint8Array | string): ByteReader {
   return new ByteReader(typeof bytes === "string" ? bytesOfHex(bytes) : bytes, "state.malformed");
 }
 
-test("everything that is written is read back, from any capacity", () => {
+test("all written data is read back, from any capacity", () => {
   fc.assert(
     fc.property(
       fc.record({ capacity: fc.nat(9), small: fc.nat(255), word: fc.nat(0xffff), text: texts }),
@@ -94,7 +94,7 @@ test("a varint that is too long, too large or padded is refused", () => {
   }
 });
 
-test("text of any length is UTF-8, on the short way and on the long", () => {
+test("text of any length is UTF-8, on the short path and on the long one", () => {
   for (const text of EDGE_TEXTS) {
     expect(hexOf(encodeText(text))).toBe(Buffer.from(text).toString("hex"));
     expect(readerOf(new Uint8Array(Buffer.from(text))).utf8(Buffer.byteLength(text))).toBe(text);
@@ -106,7 +106,7 @@ test("text of any length is UTF-8, on the short way and on the long", () => {
   );
 });
 
-test("text that is not UTF-8 is refused, on the short way and on the long", () => {
+test("text that is not UTF-8 is refused, on the short path and on the long one", () => {
   const long = "61".repeat(60);
   for (const bad of ["ff", "c3", "c328", "eda080", "f4908080", "c080"]) {
     const size = bad.length / 2;
@@ -115,7 +115,7 @@ test("text that is not UTF-8 is refused, on the short way and on the long", () =
   }
 });
 
-test("a reader never reads past its end and says where it stood", () => {
+test("a reader never reads past its end and reports its position", () => {
   const reads: ((reader: ByteReader) => unknown)[] = [
     (reader) => reader.byte(),
     (reader) => reader.peek(),
@@ -139,7 +139,7 @@ test("a reader never reads past its end and says where it stood", () => {
   expect(failureOf(() => readerOf("0102").end()).message).toContain("found 2 more bytes");
 });
 
-test("a reader takes bytes that it is asked for only when all of them come next", () => {
+test("a reader consumes expected bytes only if all of them come next", () => {
   const reader = new ByteReader(new Uint8Array([9, 1, 2, 3]), "state.malformed", 1);
   expect(reader.isNext(new Uint8Array([1, 3]))).toBe(false);
   expect(reader.isNext(new Uint8Array([1, 2, 3, 4]))).toBe(false);
@@ -151,7 +151,7 @@ test("a reader takes bytes that it is asked for only when all of them come next"
   expect(reader.isNext(new Uint8Array([1]))).toBe(false);
 });
 
-test("a reader of a window on a buffer stays inside the window", () => {
+test("a reader of a window on a buffer stays within the window", () => {
   const window = bytesOfHex("ff 0102 ff").subarray(1, 3);
   const reader = readerOf(window);
   expect(reader.uint16()).toBe(0x0102);
@@ -166,7 +166,7 @@ test("raw bytes are a copy, also when the source is a Buffer", () => {
   expect(Object.getPrototypeOf(raw)).toBe(Uint8Array.prototype);
 });
 
-test("what finish gives out does not change with later writes, which begin anew", () => {
+test("the result of finish does not change with later writes, which start over", () => {
   const writer = new ByteWriter(8);
   writer.byte(1);
   const first = writer.finish();
@@ -176,7 +176,7 @@ test("what finish gives out does not change with later writes, which begin anew"
   expect([...writer.finish()]).toEqual([2]);
 });
 
-test("a writer that is reset has forgotten what was written", () => {
+test("a reset writer has forgotten what was written", () => {
   const writer = new ByteWriter(8);
   writer.byte(1);
   writer.reset();

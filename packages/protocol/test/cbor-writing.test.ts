@@ -25,14 +25,14 @@ function run(turns: Generator<void, Uint8Array, void>): { bytes: Uint8Array; pau
   }
 }
 
-test("what is written in turns has the same bytes", () => {
+test("encoding in slices gives the same bytes", () => {
   for (const value of VALUES) {
     expect(run(encodeCborIncremental(value)).bytes).toEqual(encodeCbor(value));
     expect(run(canonicalBytesIncremental(value)).bytes).toEqual(canonicalBytes(value));
   }
 });
 
-test("a pause is offered after about a thousand items, and after 64 KB", () => {
+test("the encoder offers a pause after about a thousand items, and after 64 KB", () => {
   const numbers = Array.from({ length: 100_000 }, (_, i) => i % 20);
   expect(run(encodeCborIncremental(numbers)).pauses).toBeGreaterThan(90);
   const texts = Array.from({ length: 100 }, () => "x".repeat(65_536));

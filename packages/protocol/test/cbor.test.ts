@@ -33,7 +33,7 @@ function decodeHex(hex: string): Value {
   return decodeCbor(bytesOfHex(hex));
 }
 
-test("[V5] CBOR in and out loses nothing at all", () => {
+test("[V5] a CBOR round trip loses nothing", () => {
   fc.assert(
     fc.property(values, (value) => {
       expect(isIdentical(decodeCbor(encodeCbor(value)), value)).toBe(true);
@@ -97,7 +97,7 @@ const SHORTEST: readonly (readonly [Value, string])[] = [
   [{ a: "A", b: "B", c: "C", d: "D", e: "E" }, "a56161614161626142616361436164614461656145"],
 ];
 
-test("[V6] the vectors of RFC 8949 are written and read", () => {
+test("[V6] the vectors of RFC 8949 are encoded and decoded", () => {
   for (const [value, hex] of SHORTEST) {
     expect(hexOf(encodeCbor(value))).toBe(hex);
     expect(hexOf(canonicalBytes(value))).toBe(hex);
@@ -105,7 +105,7 @@ test("[V6] the vectors of RFC 8949 are written and read", () => {
   }
 });
 
-test("[V5] the vectors of RFC 8949 in longer forms are read as the same values", () => {
+test("[V5] the vectors of RFC 8949 in longer forms are decoded as the same values", () => {
   const cases: [string, Value][] = [
     ["f90000", 0],
     ["f93c00", 1],
@@ -145,7 +145,7 @@ test("[V5] the vectors of RFC 8949 in longer forms are read as the same values",
   }
 });
 
-test("[V5] well-formed CBOR that is no value is refused with the place", () => {
+test("[V5] well-formed CBOR that is not a value is refused with the place", () => {
   const cases: [string, string][] = [
     ["c249010000000000000000", "byte 11"],
     ["3bffffffffffffffff", "byte 9"],
@@ -204,13 +204,13 @@ test("[V5] bytes that are not well-formed are refused", () => {
   for (const hex of cases) expect(failureOf(() => decodeHex(hex)).code).toBe("cbor.malformed");
 });
 
-test("[V5] a field of CBOR's undefined is left out, elsewhere it is null", () => {
+test("[V5] a field with CBOR's undefined is omitted, elsewhere undefined is null", () => {
   expect(decodeHex("a26161f7616201")).toEqual({ b: 1 });
   expect(decodeHex("82f701")).toEqual([null, 1]);
   expect(decodeHex("f7")).toBeNull();
 });
 
-test("[V5] binary comes back as its own bytes, not as a window on the buffer that was read", () => {
+test("[V5] binary is decoded as its own bytes, not as a window on the input buffer", () => {
   const source = Buffer.from("82 43010203 43040506".replaceAll(" ", ""), "hex");
   const [first, second] = decodeCbor(source) as Uint8Array[];
   source.fill(0);
@@ -288,7 +288,7 @@ function couldBe(number: number, head: number, size: number): boolean {
   return head === 0xf9 && significand < 2048;
 }
 
-test("[V6] canonical bytes are equal exactly when values are, but for -0, which is kept", () => {
+test("[V6] canonical bytes are equal exactly if values are, except for -0, which is kept", () => {
   const pairs = fc.oneof(
     fc.tuple(values, values),
     values.map((value) => [value, reversed(value)] as const),
@@ -396,7 +396,7 @@ const hostileBytes: fc.Arbitrary<Uint8Array> = fc.oneof(
   }),
 );
 
-test("[V5] hostile bytes are refused by a PeerError, or read as a value that holds", () => {
+test("[V5] hostile bytes are refused with a PeerError, or decoded as a valid value", () => {
   let read = 0;
   let refused = 0;
   fc.assert(
@@ -420,7 +420,7 @@ test("[V5] hostile bytes are refused by a PeerError, or read as a value that hol
   expect(Math.min(read, refused)).toBeGreaterThan(runs(10_000) / 10);
 });
 
-test("[V5] a lying length is found before anything is allocated", () => {
+test("[V5] a false length is found before anything is allocated", () => {
   const lies = ["5a7fffffff", "7a7fffffff", "9a7fffffff", "ba7fffffff", "5b001fffffffffffff"];
   lies.push("9b001fffffffffffff", "bb001fffffffffffff", "5bffffffffffffffff", "9bffffffffffffffff");
   lies.push("5f5a7fffffff", "7f7a7fffffff", "c25a7fffffff", "a17a7fffffff", "819a7fffffff");
@@ -431,7 +431,7 @@ test("[V5] a lying length is found before anything is allocated", () => {
   }
 });
 
-test("a reader is left behind the value that was read from it", () => {
+test("a reader is positioned after the value that was read from it", () => {
   const reader = new ByteReader(bytesOfHex("8201026161f6"), "cbor.malformed");
   expect([readCbor(reader), readCbor(reader), readCbor(reader)]).toEqual([[1, 2], "a", null]);
   expect(reader.left).toBe(0);

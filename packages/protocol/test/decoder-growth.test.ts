@@ -102,7 +102,7 @@ test.each<[string, (bytes: Uint8Array) => unknown]>([
   ["a peer", peerInTurns],
   ["a link", (bytes) => drain(decodeLinkMessageIncremental(bytes))],
 ])(
-  "[S1] a message of %s that is read in turns takes steps in proportion to its size",
+  "[S1] a message of %s that is read in slices takes steps in proportion to its size",
   async (_, read) => {
     expect(await findGrowthFaults(some(longShapes), read, 8 * SIZE)).toEqual({});
   },
@@ -124,7 +124,7 @@ test.each<[string, (value: Value) => unknown]>([
   LONG,
 );
 
-test("[V10] base64, and a name that is nearly another, take steps in proportion to their size", async () => {
+test("[V10] base64 encoding, and the search for a similar name, take steps in proportion to their size", async () => {
   const bytes = { zeros: (size: number) => new Uint8Array(size) };
   expect(await findGrowthFaults(bytes, encodeBase64, SIZE)).toEqual({});
   const known = ["collection", "commands", "statement"];

@@ -11,7 +11,7 @@ import { failureOf } from "./support/failure.ts";
 import { runs } from "./support/test-size.ts";
 import { isIdentical, values } from "./support/values.ts";
 
-test("[V8] any value but null and floats is an id", () => {
+test("[V8] any value except null and floats is an id", () => {
   const ids: Value[] = [
     "",
     "a",
@@ -27,7 +27,7 @@ test("[V8] any value but null and floats is an id", () => {
   for (const id of ids) expect(isIdentical(documentId(id).id, id)).toBe(true);
 });
 
-test("[V8] null and floats are refused with their place, null not inside an array or object", () => {
+test("[V8] null and floats are refused with their place; null inside an array or object is allowed", () => {
   const cases: [unknown, string][] = [
     [null, "_id"],
     [1.5, "_id"],
@@ -45,7 +45,7 @@ test("[V8] null and floats are refused with their place, null not inside an arra
   expect(documentId({ a: null }).id).toEqual({ a: null });
 });
 
-test("[V8] what is no value is no id", () => {
+test("[V8] data that is not a value is not an id", () => {
   for (const id of [undefined, "\ud800", 2n ** 64n, () => 1]) {
     expect(failureOf(() => documentId(id)).code).toBe("value.invalid");
   }
@@ -75,7 +75,7 @@ test("[V8] an id has at most 1,024 bytes in its ordered form", () => {
   expect(failureOf(() => documentId("\0".repeat(ID_SIZE_MAX / 2))).code).toBe("id.invalid");
 });
 
-test("[V8] two ids are one document exactly when they are equal values", () => {
+test("[V8] two ids are one document exactly if they are equal values", () => {
   let checked = 0;
   fc.assert(
     fc.property(values, values, (a, b) => {
@@ -111,7 +111,7 @@ test.each([
   ["an object", (): Parts => Object.fromEntries(many((i) => [`k${i}`, i]))],
   ["an array", (): Parts => many((i) => i)],
   ["arrays in arrays", (): Parts => many(() => many(() => 0, 100))],
-])("[V8] of %s with more parts than an id may have bytes no more are looked at", (_, make) => {
+])("[V8] of %s with more parts than an id may have bytes, the rest is not read", (_, make) => {
   let looks = 0;
   const watched = (inner: Parts): Parts =>
     new Proxy(inner, {

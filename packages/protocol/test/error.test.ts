@@ -24,7 +24,7 @@ test("an error without place and cause has neither", () => {
   expect("cause" in error).toBe(false);
 });
 
-test("codes are readable names, each once", () => {
+test("codes are readable names, and unique", () => {
   expect(new Set(ERROR_CODES).size).toBe(ERROR_CODES.length);
   for (const code of ERROR_CODES) expect(code).toMatch(/^[a-z]+\.[a-z_]+$/);
 });

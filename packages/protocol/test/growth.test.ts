@@ -14,14 +14,14 @@ import { countSteps } from "./support/step-count.ts";
 const fraction = (size: number): string => `0.${"3".repeat(size)}`;
 const numbers = (size: number): number[] => Array.from({ length: size }, (_, i) => i);
 
-test("a loop counts as often as it turns", async () => {
+test("a loop counts as many steps as it has iterations", async () => {
   const text = "a".repeat(10_000);
   const steps = await countSteps(() => readDigits(text));
   expect(steps).toBeGreaterThan(10_000);
   expect(steps).toBeLessThan(40_000);
 });
 
-test("what is linear, or takes no steps at all, passes", async () => {
+test("linear work, and work without any steps, passes", async () => {
   expect(growthFault([1, 2, 4, 8].map((size) => ({ size, steps: 1000 + size * 500 })))).toBe(
     undefined,
   );
@@ -30,19 +30,19 @@ test("what is linear, or takes no steps at all, passes", async () => {
   expect(await findGrowthFault({ make, run: readDigits, size: 1_000 })).toBe(undefined);
 });
 
-test("work that is done in another way from some size on passes", () => {
+test("work that changes its method at some size passes", () => {
   const steps = [100, 200, 40_000, 80_000];
   expect(growthFault(steps.map((each, i) => ({ size: 2 ** i, steps: each })))).toBe(undefined);
   const quadratic = [10_000, 40_000, 160_000, 640_000];
   expect(growthFault(quadratic.map((each, i) => ({ size: 2 ** i, steps: each })))).toBeDefined();
 });
 
-test("a planted loop that reads digits again is found", async () => {
+test("a planted loop that rereads digits is found", async () => {
   const found = await findGrowthFault({ make: fraction, run: rereadDigits, size: 1_000 });
   expect(found).toMatch(/expected steps that grow as the input does, found \d+ for 1000/);
 });
 
-test("a planted search that looks through all the rest again is found", async () => {
+test("a planted search that rescans the rest is found", async () => {
   const make = (size: number): string => "<".repeat(size);
   expect(await findGrowthFault({ make, run: searchAgain, size: 1_000 })).toBeDefined();
 });
@@ -54,7 +54,7 @@ test("planted lists that are used as a queue and as a set are found", async () =
   expect(await findGrowthFault(set)).toBeDefined();
 });
 
-test("of many shapes, the one that makes it slow is named", async () => {
+test("of many shapes, the slow one is named", async () => {
   const shapes = {
     letters: (size: number) => "a".repeat(size),
     digits: fraction,
@@ -64,7 +64,7 @@ test("of many shapes, the one that makes it slow is named", async () => {
   expect(await findGrowthFaults(shapes, readDigits, 1_000)).toEqual({});
 });
 
-test("work that throws is counted up to there", async () => {
+test("work that throws is counted up to the error", async () => {
   const run = (text: string): never => {
     rereadDigits(text);
     throw new Error("refused");
@@ -72,7 +72,7 @@ test("work that throws is counted up to there", async () => {
   expect(await findGrowthFault({ make: fraction, run, size: 1_000 })).toBeDefined();
 });
 
-test("turns that grow are found", () => {
+test("slices that grow are found", () => {
   expect(turnFault(growingTurns(10), 2_000)).toBe(undefined);
   expect(turnFault(growingTurns(100), 2_000)).toMatch(/expected turns of at most 2000 steps/);
 });

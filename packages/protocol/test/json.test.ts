@@ -17,7 +17,7 @@ const RUNS = { numRuns: runs(2000) };
 /** Holds a run of 16 digits, so that our reader works and not the host's. */
 const DIGITS = "1234567890123456";
 
-test("[V4] JSON in and out loses nothing that JSON can say", () => {
+test("[V4] a JSON round trip loses nothing that JSON can express", () => {
   fc.assert(
     fc.property(values, (value) => {
       const back = checkValue(parseJson(stringifyJson(value)), "x");
@@ -38,7 +38,7 @@ function asJsonSays(value: Value): Value {
   return copy;
 }
 
-test("[V4] integers of 64 bits, -0 and a field named `__proto__` survive both ways", () => {
+test("[V4] 64-bit integers, -0 and a field named `__proto__` survive both ways", () => {
   for (const text of [
     "9007199254740993",
     "-9007199254740993",
@@ -65,7 +65,7 @@ test("[V4] an integer outside 64 bits is read as a float", () => {
   expect(parseJson(`-1${"0".repeat(30)}`)).toBe(-1e30);
 });
 
-test("[V4] digits in a string or in a fraction do not change what is read", () => {
+test("[V4] digits in a string or in a fraction do not affect parsing", () => {
   expect(parseJson(`["${DIGITS}",0.${DIGITS}5,${DIGITS}e2,-0.0]`)).toEqual([
     DIGITS,
     0.12345678901234565,
@@ -74,7 +74,7 @@ test("[V4] digits in a string or in a fraction do not change what is read", () =
   ]);
 });
 
-test("[V4] an integer of 16 digits or more is exact wherever in the text it stands", () => {
+test("[V4] an integer of 16 digits or more is exact anywhere in the text", () => {
   for (let before = 0; before < 40; before++) {
     for (const digits of ["9007199254740993", "12345678901234567891"]) {
       const pad = "x1".repeat(before).slice(0, before);
@@ -89,7 +89,7 @@ test("[V4] an integer of 16 digits or more is exact wherever in the text it stan
   }
 });
 
-test("[V10] blanks in a row and the characters of a key are bounded, because they are read in one piece", () => {
+test("[V10] consecutive blanks and the characters of a key are limited, because they are read at once", () => {
   const many = 512 * 1024;
   expect(parseJson(`[${" ".repeat(many - 1)}1]`)).toEqual([1]);
   expect(() => parseJson(`[${" ".repeat(many)}1]`)).toThrow(
@@ -112,7 +112,7 @@ test("[V4] binary is written as base64 text, NaN and infinities as null", () => 
   expect(stringifyJson({ a: Number.NaN })).toBe('{"a":null}');
 });
 
-test("base64 is what everyone else writes", () => {
+test("base64 is the standard encoding", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
       expect(encodeBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
@@ -156,7 +156,7 @@ const almostJson: fc.Arbitrary<string> = fc
     return edited;
   });
 
-test("[V4] our reader accepts what the host's accepts, refuses what it refuses, and reads the same", () => {
+test("[V4] our parser accepts and refuses the same texts as the host's, with the same result", () => {
   let accepted = 0;
   let refused = 0;
   fc.assert(
@@ -199,7 +199,7 @@ function expectPlaceInside(error: PeerError, text: string): void {
   expect(column).toBeLessThanOrEqual((lines[line - 1] ?? "").length + 1);
 }
 
-test("an error names line and column, and what was expected there", () => {
+test("an error has line and column, and what was expected there", () => {
   const cases: [string, string][] = [
     ["", "expected a value, found the end of the text at line 1, column 1"],
     ["{", "expected a key in double quotes, found the end of the text at line 1, column 2"],
@@ -223,20 +223,20 @@ test("an error names line and column, and what was expected there", () => {
     expect(failureOf(() => parseJson(text)).message).toBe(message);
 });
 
-test("escapes are read by both readers alike", () => {
+test("both parsers read escapes alike", () => {
   const text = '"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83d\\ude00\\u0000"';
   expect(parseJson(text)).toBe('"\\/\b\f\n\r\t\u00e9\u{1f600}\0');
   expect(parseJson(`[${text},"${DIGITS}"]`)).toEqual([JSON.parse(text), DIGITS]);
 });
 
-test("the last of two equal keys counts, as in the host", () => {
+test("the last of two equal keys wins, as in the host", () => {
   expect(parseJson('{"a":1,"a":2}')).toEqual({ a: 2 });
   expect(stringifyJson(parseJson(`{"__proto__":1,"__proto__":${DIGITS}}`))).toBe(
     `{"__proto__":${DIGITS}}`,
   );
 });
 
-test("[V7] more than 64 levels are refused by the reader or by the check after it", () => {
+test("[V7] more than 64 levels are refused by the parser or by the check after it", () => {
   const read = (text: string): Value => checkValue(parseJson(text), "x");
   for (const inner of ["1", DIGITS]) {
     const deepest = "[".repeat(64) + inner + "]".repeat(64);
@@ -249,7 +249,7 @@ test("[V7] more than 64 levels are refused by the reader or by the check after i
   expect(failureOf(() => read("[".repeat(200_000)))).toBeInstanceOf(PeerError);
 });
 
-test("[V7] a lone surrogate passes the reader and is found by the check", () => {
+test("[V7] a lone surrogate passes the parser and is found by the check", () => {
   expect(failureOf(() => checkValue(parseJson('["\\ud800"]'), "x")).at).toBe("x[0]");
   expect(failureOf(() => checkValue(parseJson(`["\\ud800",${DIGITS}]`), "x")).at).toBe("x[0]");
 });

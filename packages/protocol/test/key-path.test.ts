@@ -21,7 +21,7 @@ function mapOf(keys: readonly string[]): Uint8Array {
   return new Uint8Array([0xa0 | keys.length, ...fields]);
 }
 
-test("[V5] objects whose keys begin alike and go on differently are each read as they are", () => {
+test("[V5] objects whose keys share a prefix and then differ are each decoded correctly", () => {
   const names = fc.constantFrom(
     "a",
     "b",
@@ -45,7 +45,7 @@ test("[V5] objects whose keys begin alike and go on differently are each read as
   );
 });
 
-test("[V5] a key that comes twice is refused, also behind keys that are known", () => {
+test("[V5] a repeated key is refused, also after known keys", () => {
   const known = ["make", "model", "year"];
   for (let i = 0; i < 3; i++) decodeCbor(mapOf(known));
   for (const key of known) {
@@ -58,7 +58,7 @@ test("[V5] a key that comes twice is refused, also behind keys that are known", 
   expect(decodeCbor(mapOf([...known, "color"]))).toEqual({ make: 0, model: 1, year: 2, color: 3 });
 });
 
-test("[V5] a known key in a longer form than needed is read all the same", () => {
+test("[V5] a known key in a longer encoding than needed is decoded too", () => {
   decodeCbor(mapOf(["ab"]));
   expect(decodeCbor(new Uint8Array([0xa1, 0x78, 2, 0x61, 0x62, 5]))).toEqual({ ab: 5 });
   expect(decodeCbor(new Uint8Array([0xa1, 0x7f, 0x61, 0x61, 0x61, 0x62, 0xff, 5]))).toEqual({
@@ -66,7 +66,7 @@ test("[V5] a known key in a longer form than needed is read all the same", () =>
   });
 });
 
-test("[V5] a field that is undefined is left out, and its key still counts as there", () => {
+test("[V5] an undefined field is omitted, and its key still counts as present", () => {
   const undefinedField = [0x61, 0x61, 0xf7];
   expect(decodeCbor(new Uint8Array([0xa1, ...undefinedField]))).toEqual({});
   expect(decodeCbor(new Uint8Array([0xa1, ...undefinedField]))).toEqual({});
@@ -85,7 +85,7 @@ test("[V5] objects with ever new keys, many keys or long ones lose nothing", () 
   for (let i = 0; i < 3; i++) expect(again(long)).toEqual(long);
 });
 
-test("paths are learned until nothing comes of it, and again when something does", () => {
+test("key paths are learned until that is useless, and again when it is useful", () => {
   const paths = new KeyPaths();
   let known = 0;
   for (let i = 0; i < 100_000; i++) {

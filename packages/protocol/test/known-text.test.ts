@@ -17,7 +17,7 @@ function read(text: string, before = 0): string | undefined {
   return shortText(bytes, before, bytes.length - before);
 }
 
-test("short ASCII is read as it is, as often as it comes and wherever it lies", () => {
+test("short ASCII is decoded correctly, however often and wherever it occurs", () => {
   const text = fc
     .array(fc.integer({ min: 0, max: 127 }), { maxLength: SHORT_TEXT_SIZE_MAX })
     .map((units) => String.fromCharCode(...units));
@@ -29,7 +29,7 @@ test("short ASCII is read as it is, as often as it comes and wherever it lies", 
   );
 });
 
-test("texts that share the bytes that are looked at first are told apart", () => {
+test("texts that share the bytes that are compared first are distinguished", () => {
   const texts = ["abcde", "axcde", "abcxe", "axcxe", "abcde\x00", "aacae"];
   for (let round = 0; round < 4; round++) {
     for (const text of texts) expect(read(text)).toBe(text);
@@ -37,7 +37,7 @@ test("texts that share the bytes that are looked at first are told apart", () =>
   }
 });
 
-test("what has more than ASCII in it is left to the host, wherever that stands", () => {
+test("text with non-ASCII characters anywhere is left to the host", () => {
   for (const text of ["ä", "aä", "äa", "aaäaa", "😀", "ﬁ", `${"a".repeat(30)}ä`]) {
     for (let i = 0; i < 3; i++) expect(read(text)).toBeUndefined();
   }

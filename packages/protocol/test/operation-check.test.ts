@@ -27,7 +27,7 @@ function update(...edits: unknown[]): unknown {
   return { kind: "update", ...ON, edits };
 }
 
-test("every kind of upload is accepted and comes back with nothing added or lost", () => {
+test("every type of upload operation is accepted with nothing added or lost", () => {
   const operations = [
     { kind: "insert", ...ON, fields: { a: 1 } },
     {
@@ -56,7 +56,7 @@ test("every kind of upload is accepted and comes back with nothing added or lost
   for (const operation of operations) expect(checkUpload(operation, "x")).toEqual(operation);
 });
 
-test("what an upload says beside its kind is left out", () => {
+test("unknown fields of an upload operation are dropped", () => {
   expect(checkUpload({ kind: "delete", ...ON, dead: 1, site: "z" }, "x")).toEqual({
     kind: "delete",
     ...ON,
@@ -78,7 +78,7 @@ test("an edit without a counter type means a COUNTER", () => {
   );
 });
 
-test("whatever is wrong in an upload is refused with its place", () => {
+test("any error in an upload is refused with its place", () => {
   const set = { kind: "set", path: ["a"], value: 1 };
   const increment = { kind: "increment", path: ["a"], by: 1 };
   const cases: [unknown, string][] = [
@@ -119,7 +119,7 @@ test("whatever is wrong in an upload is refused with its place", () => {
   }
 });
 
-test("only a set of an object may do without a path: it sets each of the fields", () => {
+test("only a set of an object may omit the path: it sets each of the fields", () => {
   const whole = { kind: "set", path: [], value: { a: 1, m: { x: 1 } }, types: { a: "counter" } };
   expect(checkUpload(update(whole), "x")).toEqual(update(whole));
   expect(checkOperation(update(whole) as Operation)).toEqual(update(whole));
@@ -188,7 +188,7 @@ test("a path that is written twice in one operation is refused: one tick cannot 
   expect(checkUpload(update(...apart), "x")).toEqual(update(...apart));
 });
 
-test("[V7] whatever can be written can be uploaded: levels around it do not count", () => {
+test("[V7] everything that can be written can be uploaded: levels around it do not count", () => {
   const maps = (levels: number, inner: Value): Value =>
     levels === 0 ? inner : { a: maps(levels - 1, inner) };
   const insert = (levels: number): Operation => ({
@@ -230,13 +230,13 @@ test("[V7] a path and its value together have at most 64 levels", () => {
   }
 });
 
-test("[V2] numbers in an upload come in their one form", () => {
+test("[V2] numbers in an upload are in canonical form", () => {
   expect(checkUpload(update({ kind: "set", path: ["a"], value: 7n }), "x")).toEqual(
     update({ kind: "set", path: ["a"], value: 7 }),
   );
 });
 
-test("a COUNTER counts in integers of one form, a PN_COUNTER in any finite number", () => {
+test("a COUNTER counts in canonical integers, a PN_COUNTER in any finite number", () => {
   const zero = checkAmount(-0, "counter", "x");
   expect([Object.is(zero, 0), checkAmount(5n, "counter", "x")]).toEqual([true, 5]);
   expect(checkAmount(2n ** 60n, "counter", "x")).toBe(2n ** 60n);
@@ -268,7 +268,7 @@ test("a collection has a name of at most 256 characters of well-formed text", ()
   }
 });
 
-test("an index has a name, a collection and 1 to 16 paths; what is wrong is refused with its place", () => {
+test("an index has a name, a collection and 1 to 16 paths; an error has its place", () => {
   const key = (...path: string[]): IndexKey => ({ path, isDescending: false });
   const create = (changes: object): Operation => {
     const index = { kind: "create_index", collection: "c", name: "ix", keys: [key("a")] } as const;
@@ -313,7 +313,7 @@ test("an index has a name, a collection and 1 to 16 paths; what is wrong is refu
   expect(failureOf(() => checkUpload(create({ id: 1 }), "x")).at).toBe("x.kind");
 });
 
-test("a content has an id, a length and an uploader; what is wrong is refused with its place", () => {
+test("a content has an id, a length and an uploader; an error has its place", () => {
   const content = { kind: "attach", id: "aZ09_-", len: 0, by: "" } as const;
   const longest = "x".repeat(ATTACHMENT_ID_SIZE_MAX);
   const fine: Operation[] = [
@@ -340,7 +340,7 @@ test("a content has an id, a length and an uploader; what is wrong is refused wi
   }
 });
 
-test("what is the store's own affair is never an upload", () => {
+test("internal operations of a store are never an upload", () => {
   const indexes = ["create_index", "build_index", "drop_index", "clear_index"];
   for (const kind of ["attach", "detach", "evict", "merge", "trim", "forget_sites", ...indexes]) {
     const place = { ...ON, name: "n", number: 1 };
@@ -349,7 +349,7 @@ test("what is the store's own affair is never an upload", () => {
   }
 });
 
-test("operations about the store are not about a document, whatever they name", () => {
+test("operations on the store do not count as operations on a document, whatever they name", () => {
   const about: Operation[] = [
     { kind: "insert", ...ON, fields: {} },
     { kind: "delete", ...ON },
@@ -382,7 +382,7 @@ test("an insert keeps any fields exactly, `__proto__` included", () => {
   expect(checked.kind === "insert" && Object.keys(checked.types ?? {})).toEqual(["__proto__"]);
 });
 
-test("anything at all is an upload or refused by a PeerError", () => {
+test("any input is an upload or refused with a PeerError", () => {
   const word = fc.constantFrom("insert", "update", "set", "increment", "a", "counter", "map");
   const anything = fc.oneof(
     values,
@@ -416,7 +416,7 @@ test("anything at all is an upload or refused by a PeerError", () => {
   );
 });
 
-test("an operation of our own is checked for its values, and the same comes back when they are normal", () => {
+test("the values of a local operation are checked, and a canonical operation is returned as the same object", () => {
   const operations: Operation[] = [
     { kind: "insert", ...ON, fields: { a: [1, { b: Number.NaN }] } },
     { kind: "initial", ...ON, fields: {} },
@@ -442,7 +442,7 @@ test("an operation of our own is checked for its values, and the same comes back
   );
 });
 
-test("[V7] what is no value in an operation of our own is refused with its place", () => {
+test("[V7] data that is not a value in a local operation is refused with its place", () => {
   const long = "x".repeat(NAME_SIZE_MAX + 1);
   const set = { kind: "set", path: ["a", "b"], value: 2n ** 64n } as const;
   const cases: [Operation, string][] = [

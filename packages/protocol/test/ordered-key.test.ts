@@ -35,7 +35,7 @@ function compareKeys(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
 
-test("[V9] ordered keys sort as their values do, across all types", () => {
+test("[V9] ordered keys sort like their values, across all types", () => {
   fc.assert(
     fc.property(missingToo, missingToo, (a, b) => {
       expect(compareKeys(orderedKey(a), orderedKey(b))).toBe(compareValues(a, b));
@@ -44,7 +44,7 @@ test("[V9] ordered keys sort as their values do, across all types", () => {
   );
 });
 
-test("[V9] keys of numbers sort as numbers around every limit", () => {
+test("[V9] keys of numbers sort like numbers around every limit", () => {
   fc.assert(
     fc.property(numbers, numbers, (a, b) => {
       expect(compareKeys(orderedKey(a), orderedKey(b))).toBe(compareValues(a, b));
@@ -69,7 +69,7 @@ test("[V9] keys of text sort by code point, with NUL, surrogate pairs and U+FFFF
   );
 });
 
-test("[V9] NaN has one key above all numbers, whatever bits the machine gave it", () => {
+test("[V9] NaN has one key above all numbers, whatever its bits", () => {
   const view = new DataView(new ArrayBuffer(8));
   const keys = [
     0x7ff8000000000000n,
@@ -92,7 +92,7 @@ function quotient(a: number, b: number): number {
   return a / b;
 }
 
-test("[V9] keys end themselves: rows of keys sort as rows of values", () => {
+test("[V9] keys are self-delimiting: sequences of keys sort like sequences of values", () => {
   fc.assert(
     fc.property(values, values, values, values, (a, b, c, d) => {
       const [x, y] = [orderedKey(a), orderedKey(b)];
@@ -112,7 +112,7 @@ test("[V9] equal values have equal keys: -0 and 0, 1n and 1, keys in any order",
   expect(orderedKey({ b: 1, a: [2] })).toBe(orderedKey({ a: [2], b: 1 }));
 });
 
-test("[V9] a key is text of one byte per character, and reads back as its value", () => {
+test("[V9] a key is text of one byte per character, and decodes to its value", () => {
   fc.assert(
     fc.property(values, (value) => {
       const key = orderedKey(value);
@@ -132,7 +132,7 @@ function withoutNegativeZero(value: Value): Value {
   return objectOf(Object.entries(value).map(([name, part]) => [name, withoutNegativeZero(part)]));
 }
 
-test("[V9] keys in a row read back one by one, each in its direction", () => {
+test("[V9] concatenated keys decode one by one, each in its direction", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(missingToo, fc.boolean()), { maxLength: 4 }), (row) => {
       const keys = row.map(([value, isInverted]) =>
@@ -155,7 +155,7 @@ test("[V9] keys in a row read back one by one, each in its direction", () => {
   );
 });
 
-test("[V9] inverted keys sort from the largest value down, also with others behind them", () => {
+test("[V9] inverted keys sort from the largest value down, also with others after them", () => {
   fc.assert(
     fc.property(missingToo, missingToo, values, values, (a, b, c, d) => {
       const [x, y] = [invertedKey(orderedKey(a)), invertedKey(orderedKey(b))];
@@ -167,7 +167,7 @@ test("[V9] inverted keys sort from the largest value down, also with others behi
   );
 });
 
-test("[V2] whole floats outside 64 bits read back as floats, inside as integers", () => {
+test("[V2] whole floats outside 64 bits decode as floats, inside as integers", () => {
   for (const float of [2 ** 64, -(2 ** 64), -1e19, -(2 ** 63) - 2048, 1e300, -1e300]) {
     expect(valueOfOrderedKey(orderedKey(float))).toBe(float);
   }
@@ -190,7 +190,7 @@ test("bytes and text of one byte per character are each other's inverse", () => 
   );
 });
 
-test("what is no key is refused as a corrupt store, never otherwise", () => {
+test("text that is not a key fails as a corrupt store, never otherwise", () => {
   const tag = fc.constantFrom(..."\x10\x11\x20\x30\x40\x50\x60\x70\x80\x00\xff".split(""));
   const character = fc.oneof(
     tag,
@@ -212,7 +212,7 @@ test("what is no key is refused as a corrupt store, never otherwise", () => {
   );
 });
 
-test("a damaged key is refused as a corrupt store, never otherwise", () => {
+test("a damaged key fails as a corrupt store, never otherwise", () => {
   fc.assert(
     fc.property(values, fc.nat(), fc.nat(255), (value, place, code) => {
       const key = orderedKey(value);
@@ -230,7 +230,7 @@ test("a damaged key is refused as a corrupt store, never otherwise", () => {
   );
 });
 
-test("text that is not UTF-8 and nesting without end are a corrupt store", () => {
+test("text that is not UTF-8 and unbounded nesting fail as a corrupt store", () => {
   expect(failureOf(() => valueOfOrderedKey("\x40\xff\xfe\0")).code).toBe("store.corrupt");
   expect(failureOf(() => valueOfOrderedKey("\x60\x40\xc3\0\x70\0")).code).toBe("store.corrupt");
   expect(failureOf(() => valueOfOrderedKey("\x50".repeat(200_000))).code).toBe("store.corrupt");

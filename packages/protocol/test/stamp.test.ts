@@ -117,7 +117,7 @@ test("[D1] a site is 64 bits as 16 hexadecimal digits, and never zero", () => {
   }
 });
 
-test("[D3] the stamp before a tick is the least of it, above all earlier ticks", () => {
+test("[D3] the stamp before a tick is its least stamp, above all earlier ticks", () => {
   const stamp = { time: 7, site: "00000000000000aa" };
   expect(beforeStamp(stamp)).toEqual({ time: 7, site: NO_SITE });
   expect(isAfter(stamp, beforeStamp(stamp))).toBe(true);

@@ -37,7 +37,7 @@ test("[V1] null, booleans, numbers, text, binary, arrays and objects are values"
   expect(checkValue(value, "a")).toBe(value);
 });
 
-test("[V1] MISSING is never inside a value, and what is no value is refused with its place", () => {
+test("[V1] MISSING is never inside a value, and data that is not a value is refused with its place", () => {
   const cases: [unknown, string][] = [
     [undefined, "x"],
     [[1, undefined], "x[1]"],
@@ -56,7 +56,7 @@ test("[V1] MISSING is never inside a value, and what is no value is refused with
   }
 });
 
-test("[V1] a Date is refused with what to give in its place", () => {
+test("[V1] a Date is refused with the type to use instead", () => {
   const message =
     "expected a value, found a Date: give a text (toISOString()) or a number (getTime()) at x.d";
   expect(failureOf(() => checkValue({ d: new Date(0) }, "x")).message).toBe(message);
@@ -84,7 +84,7 @@ test("[V2] a whole float outside 64 bits stays a float", () => {
   }
 });
 
-test("[V2] checking gives the normal form, is stable, and keeps the object that needs no change", () => {
+test("[V2] checking gives the canonical form, is stable, and returns the same object if it is canonical", () => {
   fc.assert(
     fc.property(values, (value) => {
       expect(checkValue(value, "x")).toBe(value);
@@ -177,7 +177,7 @@ test("[V3] numbers compare exactly, whatever their form", () => {
   }
 });
 
-test("[V3] numbers are ordered as exact fractions are", () => {
+test("[V3] numbers are ordered like exact fractions", () => {
   fc.assert(
     fc.property(numbers, numbers, (a, b) => {
       fc.pre(!Number.isNaN(a) && !Number.isNaN(b));
@@ -242,7 +242,7 @@ test("[V7] 64 levels of nesting are a value, 65 are refused", () => {
   }
 });
 
-test("a field is set and read as own, whatever it is called", () => {
+test("a field is set and read as an own property, whatever its name", () => {
   const object: MutableObject = {};
   setField(object, "__proto__", 1);
   setField(object, "constructor", 2);

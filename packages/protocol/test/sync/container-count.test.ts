@@ -18,7 +18,7 @@ function listOfBytes(count: number, item: number): Uint8Array {
   return bytes;
 }
 
-test("[S61] a message of millions of empty lists, objects or binary values is refused before they are made", () => {
+test("[S61] millions of empty lists, objects or binary values are refused before they are created", () => {
   for (const empty of [0x80, 0xa0, 0x40]) {
     const bytes = listOfBytes(8_000_000, empty);
     expect(hasTooManyContainers(bytes)).toBe(true);
@@ -28,7 +28,7 @@ test("[S61] a message of millions of empty lists, objects or binary values is re
   }
 });
 
-test("[S61] what is no list, object or binary value does not count, whatever its bytes are", () => {
+test("[S61] only lists, objects and binary values count, whatever the bytes of others are", () => {
   const empties = new Uint8Array(1_000_000).fill(0x80);
   const text = "\u0001".repeat(1_000_000);
   const inChunks = new Uint8Array([0x5f, 0x5a, 0, 0x0f, 0x42, 0x40, ...empties, 0xff]);
@@ -37,7 +37,7 @@ test("[S61] what is no list, object or binary value does not count, whatever its
   expect(hasTooManyContainers(listOfBytes(1_000_000, 0x01))).toBe(false);
 });
 
-test("[S61] an upload of as many small operations as it can have is read", () => {
+test("[S61] an upload of the maximum number of small operations is decoded", () => {
   const operations = Array.from({ length: 100_000 }, (_, i) => ({
     kind: "update" as const,
     collection: "c",
@@ -49,7 +49,7 @@ test("[S61] an upload of as many small operations as it can have is read", () =>
   expect(hasTooManyContainers(bytes)).toBe(false);
 });
 
-test("[S1] more ids than may be wanted at once are not looked at", () => {
+test("[S1] more ids than a `want` may have are not decoded", () => {
   const ids = Array.from({ length: 100_001 }, () => 1);
   const bytes = encodeMessage({ t: "want", filter: new Uint8Array(16), ids });
   expect(failureOf(() => decodePeerMessage(bytes)).message).toBe(
@@ -70,7 +70,7 @@ test("[S61] any bytes are counted to their end", () => {
   expect(hasTooManyContainers(encodeCbor(values))).toBe(false);
 });
 
-test("[S61] an object with more fields than one may have is refused before it is made", () => {
+test("[S61] an object with more fields than allowed is refused before it is created", () => {
   const few: [string, Value][] = Array.from({ length: 32_768 }, (_, i) => [i.toString(36), 1]);
   expect(hasTooManyContainers(encodeCbor({ a: Object.fromEntries(few) }))).toBe(false);
   const many = encodeCbor({ a: { ...Object.fromEntries(few), one: { more: 1 }, "-": 2 } });

@@ -38,7 +38,7 @@ function asValue(message: PeerMessage | ServerMessage | LinkMessage): Value {
 }
 
 test.each(Object.entries(PEER_MESSAGES))(
-  "[S1] %s of a peer is read as it was written",
+  "[S1] %s of a peer is decoded as it was encoded",
   (_, kind) => {
     fc.assert(
       fc.property(kind as fc.Arbitrary<PeerMessage>, (message) => {
@@ -51,7 +51,7 @@ test.each(Object.entries(PEER_MESSAGES))(
 );
 
 test.each(Object.entries(SERVER_MESSAGES))(
-  "[S1] %s of a server is read as it was written",
+  "[S1] %s of a server is decoded as it was encoded",
   (_, kind) => {
     fc.assert(
       fc.property(kind as fc.Arbitrary<ServerMessage>, (message) => {
@@ -64,7 +64,7 @@ test.each(Object.entries(SERVER_MESSAGES))(
 );
 
 test.each(Object.entries(LINK_MESSAGES))(
-  "[S47] %s of a link is read as it was written",
+  "[S47] %s of a link is decoded as it was encoded",
   (_, kind) => {
     fc.assert(
       fc.property(kind as fc.Arbitrary<LinkMessage>, (message) => {
@@ -76,7 +76,7 @@ test.each(Object.entries(LINK_MESSAGES))(
   },
 );
 
-test("[S1] bytes of a host's own kind are read like others, and what is read outlives them", () => {
+test("[S1] a Buffer is decoded like other bytes, and the message does not change with it", () => {
   const digest = new Uint8Array(32).fill(7);
   const bytes = Buffer.from(encodeMessage({ t: "upload", number: 1, digest, steps: [] }));
   const read = decodePeerMessage(bytes);
@@ -96,14 +96,14 @@ function expectReadOrMalformed(bytes: Uint8Array): void {
   }
 }
 
-test("[S1] hostile bytes are read or refused, and never crash", () => {
+test("[S1] hostile bytes are decoded or refused, and never crash", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => expectReadOrMalformed(bytes)),
     { numRuns: runs(3000) },
   );
 });
 
-test("[S1] messages with bytes changed or cut off are read or refused, and never crash", () => {
+test("[S1] messages with changed or missing bytes are decoded or refused, and never crash", () => {
   const flips = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 });
   fc.assert(
     fc.property(
@@ -120,7 +120,7 @@ test("[S1] messages with bytes changed or cut off are read or refused, and never
   );
 });
 
-test("[S1] a field of any other value is read or refused, and never crashes", () => {
+test("[S1] a field with any other value is decoded or refused, and never crashes", () => {
   const others: readonly Value[] = [
     null,
     true,
@@ -167,7 +167,7 @@ const HELLO: ValueObject = {
 const UPLOAD: ValueObject = { t: "upload", number: 1, digest: new Uint8Array(32), steps: [] };
 const DOCUMENTS: ValueObject = { t: "documents", filter: new Uint8Array(16), entries: [] };
 
-test("[S1] fields that are not known are ignored, also inside of others", () => {
+test("[S1] unknown fields are ignored, also nested ones", () => {
   const bytes = encodeCbor({
     ...HELLO,
     peer: { ...(HELLO["peer"] as ValueObject), colour: "red" },
@@ -251,10 +251,13 @@ test.each<[string, ValueObject, string]>([
     "answer.end.warnings",
   ],
   ["a code", { t: "bye", code: "bored", message: "" }, "bye.code"],
-])("[S1] a peer's message with a wrong field is refused by its place: %s", (_, message, place) => {
-  const error = failureOf(() => decodePeerMessage(encodeCbor(message)));
-  expect([error.code, error.at]).toEqual(["sync.malformed", place]);
-});
+])(
+  "[S1] a peer's message with a wrong field is refused with its place: %s",
+  (_, message, place) => {
+    const error = failureOf(() => decodePeerMessage(encodeCbor(message)));
+    expect([error.code, error.at]).toEqual(["sync.malformed", place]);
+  },
+);
 
 test.each<[string, ValueObject, string]>([
   [
@@ -272,19 +275,19 @@ test.each<[string, ValueObject, string]>([
   ["a state", { ...DOCUMENTS, entries: [["put", 1, 2, [{}, null, "m"]]] }, "entries[0][3][2]"],
   ["a range", { ...DOCUMENTS, range: { after: null } }, "range.after"],
 ])(
-  "[S1] a server's message with a wrong field is refused by its place: %s",
+  "[S1] a server's message with a wrong field is refused with its place: %s",
   (_, message, place) => {
     const error = failureOf(() => decodeServerMessage(encodeCbor(message)));
     expect([error.code, error.at]).toEqual(["sync.malformed", `documents.${place}`]);
   },
 );
 
-test("[S1] operations with a wrong shape come through: the store answers them as refused", () => {
+test("[S1] operations with a wrong shape are passed on: the store answers them as refused", () => {
   const steps = [{ time: -1, operations: [7, { kind: "explode" }], more: 1 }];
   expect(decodePeerMessage(encodeCbor({ ...UPLOAD, steps }))).toEqual({ ...UPLOAD, steps });
 });
 
-test("[S1] missing fields, unknown kinds, what is no map and what the other side says are refused", () => {
+test("[S1] missing fields, unknown kinds, other types than a map and messages of the other side are refused", () => {
   const { token: _, ...withoutToken } = HELLO;
   const cases: readonly (readonly [Value, string])[] = [
     [withoutToken, "hello.token"],
@@ -303,12 +306,12 @@ test("[S1] missing fields, unknown kinds, what is no map and what the other side
   expect(failureOf(() => decodeServerMessage(encodeCbor(HELLO))).at).toBe("t");
 });
 
-test("[S1] a message above the bound is refused before it is read", () => {
+test("[S1] a message above the size limit is refused before it is decoded", () => {
   const error = failureOf(() => decodePeerMessage(new Uint8Array(SYNC_MESSAGE_BYTES_MAX + 1)));
   expect(error.message).toBe("expected at most 16777216 bytes, found 16777217");
 });
 
-test("[S17] a document of the deepest nesting passes in every place that carries one", () => {
+test("[S17] a document of the maximum depth passes in every message that carries one", () => {
   const fields = { a: nested(63, 1) };
   const entry = ["put", 1, 2, [fields, null, new Uint8Array(0)]] as const;
   const documents = { ...DOCUMENTS, entries: [entry] };
@@ -326,13 +329,13 @@ test("[S17] a document of the deepest nesting passes in every place that carries
   expect(decodePeerMessage(encodeCbor(upload))).toEqual(upload);
 });
 
-test("the shape of the protocol does not change without its version", () => {
+test("the shape of the protocol does not change without a new version", () => {
   const shape = createHash("sha256").update(describeMessages().join("\n")).digest("hex");
   // Another shape is another protocol: give it the next version, and write its hash beside it.
   expect([SYNC_VERSION, shape]).toEqual([2, SYNC_SHAPE]);
 });
 
-test("every kind of message is in the description with all its fields", () => {
+test("every message kind is in the description with all its fields", () => {
   const lines = describeMessages();
   expect(lines).toHaveLength(
     [PEER_MESSAGES, SERVER_MESSAGES, LINK_MESSAGES].flatMap(Object.keys).length,
@@ -350,7 +353,7 @@ function decodeTurns(bytes: Uint8Array): { message: PeerMessage; turns: number }
   }
 }
 
-test("[S64] a message that takes long to read is read in turns, and is the same", () => {
+test("[S64] a message that takes long to decode is decoded in slices, with the same result", () => {
   const numbers = Array.from({ length: sized(200_000, 1_000_000) }, (_, i) => i % 20);
   const answer: PeerMessage = { t: "answer", id: 1, items: numbers };
   const { message, turns } = decodeTurns(encodeMessage(answer));
@@ -358,7 +361,7 @@ test("[S64] a message that takes long to read is read in turns, and is the same"
   expect(turns).toBeGreaterThan(sized(2, 10));
 });
 
-test("[S64] many ids that are wanted are looked at in turns", () => {
+test("[S64] many wanted ids are checked in slices", () => {
   const ids = Array.from({ length: 50_000 }, (_, i) => [i % 20]);
   const want: PeerMessage = { t: "want", filter: new Uint8Array(16), ids };
   const { message, turns } = decodeTurns(encodeMessage(want));
@@ -366,7 +369,7 @@ test("[S64] many ids that are wanted are looked at in turns", () => {
   expect(turns).toBeGreaterThan(50);
 });
 
-test("[S64] a message that is quickly read is read at once", () => {
+test("[S64] a message that is decoded quickly is decoded at once", () => {
   fc.assert(
     fc.property(peerMessages, (message) => {
       const bytes = encodeMessage(message);
@@ -379,7 +382,7 @@ test("[S64] a message that is quickly read is read at once", () => {
   expect(decodeTurns(encodeMessage({ t: "answer", id: 1, items })).turns).toBe(1);
 });
 
-test("[S64] what is wrong with a message is found in turns as it is at once", () => {
+test("[S64] errors of a message are the same in slices and at once", () => {
   const many = Array.from({ length: sized(300_000, 500_000) }, () => 1);
   for (const wrong of [
     { t: "answer", id: 0, items: many },
@@ -396,7 +399,7 @@ test("[S64] what is wrong with a message is found in turns as it is at once", ()
   expect(failureOf(() => decodeTurns(bytes.slice(0, -1))).code).toBe("sync.malformed");
 });
 
-test("[S61] what a peer says of itself has bounds, and is not looked at beyond half a megabyte", () => {
+test("[S61] the metadata of a peer are limited in size, and not read beyond half a megabyte", () => {
   const metadata = { text: "x".repeat(600_000) };
   const { message } = failureOf(() =>
     decodePeerMessage(encodeMessage({ t: "metadata", metadata })),
