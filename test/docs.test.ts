@@ -33,7 +33,7 @@ function getDocument(path: string): SourceFile {
   return found;
 }
 
-test("every rule is defined once and quoted by a test, and every quotation means a rule", () => {
+test("every rule is defined once and cited by a test, and every citation names a rule", () => {
   const specifications = documents.filter(({ path }) => path.startsWith("docs/"));
   for (const path of ["docs/data-model.md", "docs/storage-format.md"]) {
     expect(findRules([getDocument(path)]).length, path).toBeGreaterThan(0);
@@ -41,17 +41,17 @@ test("every rule is defined once and quoted by a test, and every quotation means
   expect(checkRules(specifications, files)).toEqual([]);
 });
 
-test("every error code has an entry in docs/errors.md, and every entry means a code", () => {
+test("every error code has an entry in docs/errors.md, and every entry has a code", () => {
   expect(ERROR_CODES.length).toBeGreaterThan(0);
   expect(checkErrorCodes(ERROR_CODES, getDocument("docs/errors.md"))).toEqual([]);
 });
 
-test("every setting has a row in docs/operating.md as the code has it, and every row means one", () => {
+test("every setting has a matching row in docs/operating.md, and every row has a setting", () => {
   expect(SETTINGS.length).toBeGreaterThan(0);
   expect(checkSettings(SETTINGS, getDocument("docs/operating.md"))).toEqual([]);
 });
 
-test("every message of sync has a table in docs/sync-protocol.md with its fields as the code has them", () => {
+test("every sync message has a table in docs/sync-protocol.md with the fields of the code", () => {
   // A link adds a field to ping; its other messages are those of peers and servers.
   const kinds: { readonly [kind: string]: FieldChecks } = {
     ...PEER_FIELDS,
@@ -70,7 +70,7 @@ test("every message of sync has a table in docs/sync-protocol.md with its fields
   );
 });
 
-test("every relative link in a document leads somewhere", () => {
+test("every relative link in a document resolves", () => {
   expect(checkLinks(documents, (path) => existsSync(join(ROOT, path)))).toEqual([]);
 });
 
@@ -82,7 +82,7 @@ function plant(path: string, text: string): SourceFile {
   return { path, text };
 }
 
-test("a rule that no test quotes, a second definition and a malformed rule are found", () => {
+test("a rule that no test cites, a second definition and a malformed rule are found", () => {
   const document = plant(
     "docs/a.md",
     "**D1.** One.\n\n**D2.** Two.\n\n**D2.** Again.\n**D3:** No.\n- **D4.** No.\n",
@@ -96,7 +96,7 @@ test("a rule that no test quotes, a second definition and a malformed rule are f
   ]);
 });
 
-test("a quotation counts only in the title of a test, and must mean a rule", () => {
+test("a citation counts only in the title of a test, and must name a rule", () => {
   const document = plant("docs/a.md", "**D1.** One.\n");
   const tests = [
     plant("test/a.test.ts", '// [D1]\ndescribe("a", () => {\n  it.each([1])("[D9] %s", f);\n});'),
@@ -116,7 +116,7 @@ test("a code without an entry and an entry without a code are found", () => {
   ]);
 });
 
-test("a setting without a row, a row that differs and a row of nothing are found", () => {
+test("a setting without a row, a row that differs and a row without a setting are found", () => {
   const settings = [
     {
       name: "port",
@@ -145,7 +145,7 @@ test("a setting without a row, a row that differs and a row of nothing are found
   ]);
 });
 
-test("a message without a table, a field that is missing and one that is not required are found", () => {
+test("a message without a table, a missing field and one that is not required are found", () => {
   const rows =
     "| field | type | required |\n| `a` | text | required |\n| `b` | text | required |\n";
   const document = plant("docs/a.md", `#### ping\n\n${rows}\n#### pong\n\n${rows}`);
@@ -156,7 +156,7 @@ test("a message without a table, a field that is missing and one that is not req
   ]);
 });
 
-test("a dead link is found, in code it is not looked for", () => {
+test("a dead link is found, except in code", () => {
   const text = "[a](b.md) [c](../README.md#here) [d](#gone) [e](https://x.y) `[f](g.md)`\n# Here\n";
   const found = [plant("docs/a.md", text), plant("README.md", "# Here it is\n")];
   expect(checkLinks(found, (path) => path === "README.md")).toEqual([
@@ -166,7 +166,7 @@ test("a dead link is found, in code it is not looked for", () => {
   ]);
 });
 
-test("a variable without a value is found, in a block of commands alone", () => {
+test("a variable without a value is found, only in a block of commands", () => {
   const text = "`$A` and\n```sh\nA=1\ncurl $A $B\n```\n$C\n";
   expect(checkVariables([plant("docs/a.md", text)])).toEqual([
     "docs/a.md:4: nobody has said what $B is",

@@ -27,7 +27,7 @@ const HOLDS: Result = {
   lost: 0,
 };
 
-test("options of the command line have defaults and are checked", () => {
+test("command-line options have defaults and are checked", () => {
   expect(parseOptions([])).toMatchObject({ seconds: 10, documents: 50_000, list: false });
   expect(parseOptions(["--only", "joins,pings"]).only).toEqual(["joins", "pings"]);
   expect(() => parseOptions(["--seconds", "no"])).toThrow(
@@ -35,7 +35,7 @@ test("options of the command line have defaults and are checked", () => {
   );
 });
 
-test("an attack is chosen by its name or by the words that it begins with", () => {
+test("an attack is selected by its name or by its first words", () => {
   const attacks = ["joins", "joins-empty", "join", "pings"].map((name) => ({ name }));
   expect(chooseAttacks(attacks)).toEqual(attacks);
   expect(chooseAttacks(attacks, ["joins"]).map(({ name }) => name)).toEqual([
@@ -45,7 +45,7 @@ test("an attack is chosen by its name or by the words that it begins with", () =
   expect(() => chooseAttacks(attacks, ["pongs"])).toThrow("found 'pongs' at --only");
 });
 
-test("a run holds at its bounds and not beyond any of them", () => {
+test("a run passes at its limits and fails beyond any of them", () => {
   const faults = (changes: Partial<Result>): string[] => faultsOf({ ...HOLDS, ...changes });
   expect(faults({})).toEqual([]);
   expect(faults({ probes: { times: [251], failed: 0 } })).toEqual(["1 of 1 probes above 250 ms"]);
@@ -64,14 +64,14 @@ test("a run holds at its bounds and not beyond any of them", () => {
   expect(faults({ neighbour: waited })).toEqual(["writes of the neighbour waited"]);
 });
 
-test("a row has a cell for each column of the head", () => {
+test("a row has a cell for each column of the header", () => {
   const cells = (row: string): number => row.split("|").length;
   const [head = ""] = tableHead().split("\n");
   expect(cells(tableRow(HOLDS))).toBe(cells(head));
   expect(tableRow(HOLDS)).toContain("closed × 30, 400 × 2 | yes |");
 });
 
-test("what does not hold runs again where the host took the time of the machine away, and only there", () => {
+test("a failed run is repeated only if the host took CPU time away from the machine", () => {
   const missed: Result = { ...HOLDS, probes: { times: [251], failed: 0 } };
   expect(mustRunAgain({ ...missed, stolenPart: 0.02 })).toBe(true);
   expect(mustRunAgain(missed)).toBe(false);

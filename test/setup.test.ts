@@ -54,7 +54,7 @@ test("a fresh clone is installed, then built, and standard output stays empty", 
 });
 
 test.runIf(isFullSize)(
-  "a clone that is ready is not installed again, and nothing is said",
+  "a clone that is ready is not installed again, and nothing is printed",
   async () => {
     const clone = openClone();
     await clone.setUp().ended;
@@ -65,7 +65,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "a changed lock file, and a removed node_modules, are installed again",
+  "a changed lock file, and a removed node_modules, cause a new installation",
   async () => {
     const clone = openClone();
     await clone.setUp().ended;
@@ -102,7 +102,7 @@ function readPage(clone: FixtureClone): Record<string, string> {
 }
 
 test.runIf(isFullSize)(
-  "the page is copied with its licenses, again when it is incomplete, else left alone",
+  "the page is copied with its licenses, again if it is incomplete, else not",
   async () => {
     const clone = openClone();
     await clone.setUp().ended;
@@ -119,7 +119,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test.runIf(isFullSize)("a page of another version is copied anew", async () => {
+test.runIf(isFullSize)("a page of another version is copied again", async () => {
   const clone = openClone();
   await clone.setUp().ended;
   const script = join(clone.root, "node_modules/swagger-ui-dist/swagger-ui-bundle.js");
@@ -149,7 +149,7 @@ test.runIf(isFullSize)("sources that do not compile are reported on standard err
 });
 
 test.runIf(isFullSize)(
-  "settings of npm that would change what is installed do not reach it, others do",
+  "npm settings that would change the installation are not passed to npm, others are",
   async () => {
     const clone = openClone();
     await clone.setUp({
@@ -170,7 +170,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "of several set-ups at once one installs, the others wait and find the work done",
+  "of several concurrent set-ups one installs, the others wait and find the work done",
   async () => {
     const clone = openClone();
     const runs = Array.from({ length: 4 }, () => clone.setUp({ NPM_TAKES_MS: "400" }));
@@ -193,7 +193,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("the lock of a living process is waited for until it is released", async () => {
+test("a set-up waits for the lock of a living process until it is released", async () => {
   const clone = openClone();
   const mark = placeLock(clone, process.pid);
   const { ended, said } = clone.setUp();
@@ -230,7 +230,7 @@ test.runIf(isFullSize)("a set-up that is stopped stops npm and releases the lock
 });
 
 test.runIf(isFullSize)(
-  "when a set-up is killed, the next one waits for the npm that it left behind",
+  "after a killed set-up the next one waits for the npm process that it left behind",
   async () => {
     const clone = openClone();
     const killed = clone.setUp({ NPM_TAKES_MS: "800" });
@@ -243,7 +243,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("a Node that is too old is told so before anything else is done", async () => {
+test("a Node that is too old is reported before anything else is done", async () => {
   const clone = openClone();
   const pretend = "const versions = { ...process.versions, node: '20.18.3' };";
   const define = "Object.defineProperty(process, 'versions', { value: versions });";

@@ -31,23 +31,23 @@ test("every source starts with a comment that says what it is", () => {
   expect(checkHeaders(files)).toEqual([]);
 });
 
-test("every file is named for an idea", () => {
+test("no file has an empty name such as utils or manager", () => {
   expect(checkNames(files)).toEqual([]);
 });
 
-test("no name has a word that the words of the field replaced", () => {
+test("no name has a retired word", () => {
   expect(checkRetiredNames(files)).toEqual([]);
 });
 
-test("no line of level error begins as a fault of input does", () => {
+test("no log line of level error starts like an input error", () => {
   expect(checkErrorLines(files)).toEqual([]);
 });
 
-test("no comment speaks of unfinished work", () => {
+test("no comment mentions unfinished work", () => {
   expect(checkUnfinished(files)).toEqual([]);
 });
 
-test("no test is left out", () => {
+test("no test uses only, skip or todo", () => {
   expect(checkLeftOutTests(files)).toEqual([]);
 });
 
@@ -55,7 +55,7 @@ test("index.ts is the entry of a package and lists what it exports", () => {
   expect(checkEntries(files)).toEqual([]);
 });
 
-test("imports follow the arrows, and each third-party library enters in one file", () => {
+test("imports follow the package order, and each third-party library is imported in one file", () => {
   expect(checkImports(files)).toEqual([]);
 });
 
@@ -103,18 +103,18 @@ test.each([
   ["told", "packages/engine/src/a.ts:1: told is an old name"],
   ["isUploadSealed", "packages/engine/src/a.ts:1: isUploadSealed is an old name: use sequenced"],
   ["RepeatKey", "packages/engine/src/a.ts:1: RepeatKey is an old name: use IdempotencyKey"],
-])("the old name %s is found", (name, complaint) => {
+])("the retired name %s is found", (name, complaint) => {
   const [found = ""] = checkRetiredNames(plant("packages/engine/src/a.ts", `const ${name} = 1;`));
   expect(found.startsWith(complaint)).toBe(true);
 });
 
-test("an old name is found in the name of a file, and not in comments, texts and stored names", () => {
+test("a retired name is found in the name of a file, and not in comments, texts and stored names", () => {
   const text = 'const a = { seal: 1 };\n// told\nconst b = "told";';
   expect(checkRetiredNames(plant("packages/engine/src/a.ts", text))).toEqual([]);
   expect(checkRetiredNames(plant("packages/engine/src/upload-parcel.ts", text))).toHaveLength(1);
 });
 
-test("a line of level error that says what was expected is found", () => {
+test("a log line of level error that says what was expected is found", () => {
   const text = 'log("error", `expected ${path}`);\nlog("warn", "expected it");';
   expect(checkErrorLines(plant("packages/server/src/a.ts", text))).toEqual([
     "packages/server/src/a.ts:1: a line of level error says what failed",
@@ -129,7 +129,7 @@ test("unfinished work is found in comments only", () => {
   expect(checkUnfinished(plant("scripts/a.mjs", `const a = "${word}";`))).toEqual([]);
 });
 
-test("a test that is left out is found", () => {
+test("a test with only, skip or todo is found", () => {
   for (const word of ["only", "skip", "todo"]) {
     const text = `\ntest.${word}("a", () => {});`;
     expect(checkLeftOutTests(plant("test/a.test.ts", text))).toEqual([
@@ -162,7 +162,7 @@ test.each([
   expect(checkImports(plant(path, text))).toHaveLength(1);
 });
 
-test("imports that follow the arrows are not complained of", () => {
+test("imports that follow the package order pass", () => {
   const engine = `import { a } from "@bigpeer/protocol";\nimport { b } from "../crdt/b.ts";`;
   expect(checkImports(plant("packages/engine/src/store/a.ts", engine))).toEqual([]);
   const storage = `import { open } from "lmdb";\nimport { join } from "node:path";`;
