@@ -116,7 +116,7 @@ function checkReadsAndWrites(check: Check): void {
     });
   });
 
-  check("what was put is found, and nothing else", async (context) => {
+  check("a stored key is found, and no other", async (context) => {
     await context.put({ b: 1, ba: { x: [1, "two"] } });
     context.read((snapshot) => {
       expect(snapshot.get("b")).toBe(1);
@@ -129,7 +129,7 @@ function checkReadsAndWrites(check: Check): void {
     });
   });
 
-  check("null and other values that look like nothing are found", async (context) => {
+  check("null and other empty values are found", async (context) => {
     const empty = { a: null, b: false, c: 0, d: "", e: [], f: {}, g: new Uint8Array(0) };
     await context.put(empty);
     context.read((snapshot) => {
@@ -140,7 +140,7 @@ function checkReadsAndWrites(check: Check): void {
     });
   });
 
-  check("a value is replaced by one of another kind and size", async (context) => {
+  check("a value can be replaced by one of another type and size", async (context) => {
     await context.put({ a: "x".repeat(50_000) });
     await context.put({ a: 7 });
     expect(context.read((snapshot) => snapshot.get("a"))).toBe(7);
@@ -156,7 +156,7 @@ function checkReadsAndWrites(check: Check): void {
     expect(context.read((snapshot) => entriesIn(snapshot))).toEqual([["b", 2]]);
   });
 
-  check("a commit of nothing succeeds", async (context) => {
+  check("an empty commit succeeds", async (context) => {
     await context.storage.commit(new Map());
     expect(context.read((snapshot) => keysIn(snapshot))).toEqual([]);
   });
@@ -192,7 +192,7 @@ function checkRanges(check: Check): void {
     return keys.toSorted();
   };
 
-  check("keys and entries come in the order of bytes, and backwards", async (context) => {
+  check("keys and entries are in byte order, and in reverse", async (context) => {
     const sorted = await fill(context);
     context.read((snapshot) => {
       expect(keysIn(snapshot)).toEqual(sorted);
@@ -201,21 +201,24 @@ function checkRanges(check: Check): void {
     });
   });
 
-  check("a range has its lower end and not its upper one, in both directions", async (context) => {
-    const sorted = await fill(context);
-    const bounds = [...keys, "\0\0\0", "A", "a\x01", "c", "\xfe", "\xff\xff"];
-    context.read((snapshot) => {
-      for (const from of bounds) {
-        for (const to of bounds) {
-          const expected = sorted.filter((key) => key >= from && key < to);
-          expect(keysIn(snapshot, { from, to })).toEqual(expected);
-          expect(keysIn(snapshot, { from, to, reverse: true })).toEqual(expected.toReversed());
+  check(
+    "a range includes its lower bound and excludes its upper one, in both directions",
+    async (context) => {
+      const sorted = await fill(context);
+      const bounds = [...keys, "\0\0\0", "A", "a\x01", "c", "\xfe", "\xff\xff"];
+      context.read((snapshot) => {
+        for (const from of bounds) {
+          for (const to of bounds) {
+            const expected = sorted.filter((key) => key >= from && key < to);
+            expect(keysIn(snapshot, { from, to })).toEqual(expected);
+            expect(keysIn(snapshot, { from, to, reverse: true })).toEqual(expected.toReversed());
+          }
         }
-      }
-    });
-  });
+      });
+    },
+  );
 
-  check("a range that begins with the empty string begins with the first key", async (context) => {
+  check("a range from the empty string starts with the first key", async (context) => {
     const sorted = await fill(context);
     context.read((snapshot) => {
       expect(keysIn(snapshot, { from: "", to: "b" })[0]).toBe(sorted[0]);
@@ -249,7 +252,7 @@ function checkRanges(check: Check): void {
     });
   });
 
-  check("thousands of walks that are broken off leave nothing behind", async (context) => {
+  check("thousands of interrupted walks leave nothing behind", async (context) => {
     await fill(context);
     for (let i = 0; i < 3000; i++) {
       context.read((snapshot) => {
@@ -261,7 +264,7 @@ function checkRanges(check: Check): void {
     expect(context.read((snapshot) => snapshot.get("z"))).toBe(1);
   });
 
-  check("an error thrown inside a walk passes through, and reading goes on", async (context) => {
+  check("an error thrown inside a walk is passed on, and reading continues", async (context) => {
     await fill(context);
     const walk = (snapshot: Snapshot): void => {
       for (const key of snapshot.keys(ALL)) if (key === "a") throw new Error("mine");
@@ -274,7 +277,7 @@ function checkRanges(check: Check): void {
 }
 
 function checkSnapshots(check: Check): void {
-  check("a snapshot stays as it was while commits go on", async (context) => {
+  check("a snapshot does not change while commits continue", async (context) => {
     await context.put({ a: 1, b: 1 });
     const before = context.storage.snapshot();
     await context.put({ a: 2, b: undefined, c: 2 });
@@ -311,7 +314,7 @@ function checkSnapshots(check: Check): void {
     },
   );
 
-  check("a walk goes on in its snapshot while commits change what lies ahead", async (context) => {
+  check("a walk continues in its snapshot while commits change the keys ahead", async (context) => {
     await context.put({ a: 1, b: 1, c: 1 });
     const snapshot = context.storage.snapshot();
     const seen: [Key, Value][] = [];
@@ -381,7 +384,7 @@ function checkSnapshots(check: Check): void {
     other.close();
   });
 
-  check("many snapshots of many states are held at a time", async (context) => {
+  check("many snapshots of many states can be held at a time", async (context) => {
     const held: Snapshot[] = [];
     for (let i = 0; i < sized(40, 150); i++) {
       await context.put({ a: i });
@@ -393,7 +396,7 @@ function checkSnapshots(check: Check): void {
 }
 
 function checkCommits(check: Check): void {
-  check("what was committed is there after the storage is opened again", async (context) => {
+  check("committed data is there after the storage is opened again", async (context) => {
     await context.put({ a: 1, b: { c: [true] }, c: 3 });
     await context.put({ a: 2, c: undefined });
     for (let i = 0; i < 3; i++) {
@@ -405,7 +408,7 @@ function checkCommits(check: Check): void {
     }
   });
 
-  check("a commit of thousands of keys is seen whole or not at all", async (context) => {
+  check("a commit of thousands of keys is visible as a whole or not at all", async (context) => {
     const count = sized(2000, 5000);
     for (const round of [1, 2, 3]) {
       const writes = new Map<Key, Value>();
@@ -432,7 +435,7 @@ function checkCommits(check: Check): void {
     expect(context.read((snapshot) => keysIn(snapshot))).toHaveLength(25);
   });
 
-  check("a storage is emptied and filled again", async (context) => {
+  check("a storage can be emptied and filled again", async (context) => {
     for (let round = 0; round < sized(2, 4); round++) {
       const keys = Array.from({ length: 2000 }, (_, i) => `key ${i * 7919}`);
       await context.storage.commit(new Map(keys.map((key) => [key, [key, round]])));
@@ -485,11 +488,11 @@ function checkValues(check: Check): void {
     }
   };
 
-  check("the values that storages lose come back exactly", async (context) => {
+  check("unusual values, which storages tend to change, are read back exactly", async (context) => {
     await expectExact(context, oddValues());
   });
 
-  check("every value comes back exactly", async (context) => {
+  check("every value is read back exactly", async (context) => {
     const values = fc.array(anyValue(), { minLength: 1, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(values, (generated) => expectExact(context, generated)),
@@ -497,7 +500,7 @@ function checkValues(check: Check): void {
     );
   });
 
-  check("what was read stays as it is when other values are read", async (context) => {
+  check("a value that was read does not change when others are read", async (context) => {
     const bytes = Array.from({ length: 100 }, (_, i) => new Uint8Array(500).fill(i));
     await context.storage.commit(new Map(bytes.map((value, i) => [`${i}`, [value, `text ${i}`]])));
     const read = context.read((snapshot) => bytes.map((_, i) => snapshot.get(`${i}`)));
@@ -507,7 +510,7 @@ function checkValues(check: Check): void {
     }
   });
 
-  check("values are nested as deep as they may be", async (context) => {
+  check("values of the maximum depth are read back", async (context) => {
     let array: Value = 1;
     let object: Value = -0;
     for (let depth = 0; depth < 64; depth++) {
@@ -517,7 +520,7 @@ function checkValues(check: Check): void {
     await expectExact(context, [array, object]);
   });
 
-  check("values of megabytes come back exactly", async (context) => {
+  check("values of megabytes are read back exactly", async (context) => {
     const items = Array.from({ length: sized(10_000, 40_000) }, (_, i) => ({
       number: i,
       text: `item ${i} `,
@@ -526,7 +529,7 @@ function checkValues(check: Check): void {
     await expectExact(context, [{ items }, { binary }, "é".repeat(sized(600_000, 2_500_000))]);
   });
 
-  check("thousands of objects of different shapes come back exactly", async (context) => {
+  check("thousands of objects of different shapes are read back exactly", async (context) => {
     const shapes = Array.from({ length: sized(1000, 5000) }, (_, i) => ({
       [`a${i}`]: i,
       [`b${i}`]: { [`c${i}`]: i },
@@ -546,7 +549,7 @@ function checkValues(check: Check): void {
     });
   });
 
-  check("objects used as growing maps come back exactly", async (context) => {
+  check("objects used as growing maps are read back exactly", async (context) => {
     const fields: [string, Value][] = [];
     for (let i = 0; i < sized(100, 300); i++) {
       fields.push([`user-${(i * 7919) % 1000}`, { count: i, since: `day ${i}` }]);
@@ -575,34 +578,31 @@ function checkFields(check: Check): void {
     });
   };
 
-  check(
-    "whoever asks for some fields gets them as they are in the whole value",
-    async (context) => {
-      // Each under several keys, so that a storage which learns shapes learns these.
-      const putCopies = async (values: readonly Value[]): Promise<Map<Key, Value>> => {
-        const copies = Array.from({ length: values.length * 8 }, (_, i): [Key, Value] => [
-          `copy ${i}`,
-          values[i % values.length] ?? null,
-        ]);
-        const entries = new Map(copies);
-        await context.storage.commit(entries);
-        return entries;
-      };
-      const values = fc.array(anyValue(), { minLength: 1, maxLength: 10 });
-      const fields = fc.uniqueArray(anyKey(), { maxLength: 4 });
-      await fc.assert(
-        fc.asyncProperty(values, fields, async (generated, names) => {
-          const entries = await putCopies(generated);
-          expectParts(context, entries, names);
-          await context.reopen();
-          expectParts(context, entries, names);
-        }),
-        { numRuns: histories(40), endOnFailure: true },
-      );
-    },
-  );
+  check("a read of some fields returns them as they are in the whole value", async (context) => {
+    // Each under several keys, so that a storage which learns shapes learns these.
+    const putCopies = async (values: readonly Value[]): Promise<Map<Key, Value>> => {
+      const copies = Array.from({ length: values.length * 8 }, (_, i): [Key, Value] => [
+        `copy ${i}`,
+        values[i % values.length] ?? null,
+      ]);
+      const entries = new Map(copies);
+      await context.storage.commit(entries);
+      return entries;
+    };
+    const values = fc.array(anyValue(), { minLength: 1, maxLength: 10 });
+    const fields = fc.uniqueArray(anyKey(), { maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(values, fields, async (generated, names) => {
+        const entries = await putCopies(generated);
+        expectParts(context, entries, names);
+        await context.reopen();
+        expectParts(context, entries, names);
+      }),
+      { numRuns: histories(40), endOnFailure: true },
+    );
+  });
 
-  check("fields are found before, between and behind every other value", async (context) => {
+  check("fields are found before, between and after every other value", async (context) => {
     const values = oddValues().flatMap((other): Value[] => [
       { a: 1, other, b: { c: other }, c: "last" },
       [{ a: -0, other }, { b: -0 }, 7],
@@ -614,7 +614,7 @@ function checkFields(check: Check): void {
     }
   });
 
-  check("fields are read of thousands of values of one shape and of many", async (context) => {
+  check("fields of thousands of values of one shape and of many are read", async (context) => {
     const values = Array.from({ length: 2000 }, (_, i): [Key, Value] => [
       `${i}`,
       {

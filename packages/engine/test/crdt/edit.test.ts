@@ -46,7 +46,11 @@ const SEQUENCES: readonly (readonly [rule: string, intents: readonly Intent[], s
       [insert(BASE), set("o", 5), set("o.z", 1)],
       { a: 1, o: { p: { q: 1, r: 2 }, t: "k", z: 1 } },
     ],
-    ["[D8] SET of an empty object merges with what is there", [insert(BASE), set("o", {})], BASE],
+    [
+      "[D8] SET of an empty object merges with the existing map",
+      [insert(BASE), set("o", {})],
+      BASE,
+    ],
     [
       "[D9] UNSET ends all below its path, and what is set later is alone",
       [insert(BASE), unset("o"), set("o.z", 1)],

@@ -280,7 +280,7 @@ describe("an interrupted fill", () => {
   });
 });
 
-describe("a first fill after others", () => {
+describe("a repeated first fill", () => {
   const queries = { cars: ["color == 'blue'"] };
   let disk: MemoryDisk;
 

@@ -266,7 +266,7 @@ describe("queries that are followed", () => {
     ]);
   });
 
-  test("[S50] a link does not take part in comparisons", () => {
+  test("[S50] a comparison on a link is malformed", () => {
     const step = run(linkedState(), said({ ...MESSAGES.subscribed, mode: "compare" }));
     expect(byeOf(step)?.code).toBe("malformed");
   });

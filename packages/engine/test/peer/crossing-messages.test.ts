@@ -282,7 +282,7 @@ test("[S71] a subscription whose filter did not change with the rights keeps its
   }
 });
 
-test("[S28] an outcome too small to carry a document does not undo what a fill brought", async () => {
+test("[S28] an outcome without space for a document does not undo what a fill brought", async () => {
   const peer = await openExplained({});
   peer.sync.start();
   await turns();

@@ -35,7 +35,7 @@ async function uploaded({ peerStore }: ExplainedPeer): Promise<number> {
   return peerStore.pendingCount;
 }
 
-test("[S30] all uploads that a restored server lacks are offered again in one transaction", async () => {
+test("[S30] all uploads that a restored server lacks are offered again at once, beyond the operation limit", async () => {
   const peer = await openExplained();
   await writeOffline(peer, 100, 1);
   peer.sync.start();
@@ -49,7 +49,7 @@ test("[S30] all uploads that a restored server lacks are offered again in one tr
   await peer.close();
 });
 
-test("[S78] all writes with a wrong clock are stamped again in one transaction", async () => {
+test("[S78] all writes with a wrong clock are stamped again at once, beyond the operation limit", async () => {
   const peer = await openExplained();
   await writeOffline(peer, 20, 20);
   peer.platform.nowMs += 5000;
@@ -59,7 +59,7 @@ test("[S78] all writes with a wrong clock are stamped again in one transaction",
   await peer.close();
 });
 
-test("[S13] a comparison that lists nothing releases everything in one transaction", async () => {
+test("[S13] a comparison that lists nothing releases everything at once, beyond the operation limit", async () => {
   const authority = authorityOf({ tasks: ["n == 1"] });
   const peer = await openExplained({ authority, limits: { resumeTransactions: 0 } });
   for (let first = 0; first < 400; first += 100) {

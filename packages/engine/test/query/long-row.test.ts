@@ -62,7 +62,7 @@ const EVERYWHERE: readonly (readonly [string, string])[] = [
   ["the key of a join", `SELECT * FROM c l JOIN c r ON l.n = CASE WHEN ${loop("r.a")} THEN 1 END`],
   ["the other key", `SELECT * FROM c l JOIN c r ON CASE WHEN ${loop("l.a")} THEN 1 END = r.n`],
   ["the id of a join", `SELECT * FROM c l JOIN c r ON r._id = CASE WHEN ${loop()} THEN 1 END`],
-  ["what is inserted", `INSERT INTO c DOCUMENTS ({'_id': 'x', 'x': ${loop()}})`],
+  ["an inserted value", `INSERT INTO c DOCUMENTS ({'_id': 'x', 'x': ${loop()}})`],
   ["SET", `UPDATE c SET x = ${loop()}`],
   ["RETURNING", `DELETE FROM c RETURNING ${loop()} AS x`],
   ["a removal from the system", `DELETE FROM system:request_history WHERE ${loop()}`],
@@ -169,7 +169,7 @@ describe("many rows", () => {
   test.each([
     ["are sorted", "SELECT n FROM c ORDER BY k, n DESC LIMIT 1", [{ n: MANY - 10 }]],
     ["are grouped", "SELECT count(*) AS x FROM c GROUP BY n LIMIT 1", [{ x: 1 }]],
-    ["are told apart", "SELECT DISTINCT k FROM c ORDER BY k LIMIT 1", [{ k: 0 }]],
+    ["are compared by DISTINCT", "SELECT DISTINCT k FROM c ORDER BY k LIMIT 1", [{ k: 0 }]],
     ["are joined", "SELECT count(*) AS x FROM c l JOIN c r ON l.n = r.n", [{ x: MANY }]],
     ["are paired", "SELECT count(*) AS x FROM c l JOIN c r ON r.n < 0 AND l.n > r.n", [{ x: 0 }]],
     ["are looked up", "SELECT count(*) AS x FROM c l JOIN c r ON r._id = l.n", [{ x: MANY }]],

@@ -107,7 +107,7 @@ test("[K21] a rebased overlay reads through its new parent", () => {
   ]);
 });
 
-test("[K21] an empty prefetched range below is not read again, and own writes show", () => {
+test("[K21] an announced range that is empty below is not read there again, and own writes show", () => {
   const asked: Key[] = [];
   const below = mapReader(
     new Map([

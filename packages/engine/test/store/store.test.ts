@@ -249,7 +249,7 @@ test("[K23] the store's txnId is the durable one, at once for an answered caller
   expect(again.store.txnId).toBe(1);
 });
 
-test("[K23] a snapshot read before the writer is answered already shows the write", async () => {
+test("[K23] reading a snapshot before the writer is answered advances the store's txnId", async () => {
   const { store, disk } = await openStore();
   disk.holdSyncs();
   const wait = store.whenReached(1);

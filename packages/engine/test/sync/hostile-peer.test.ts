@@ -176,7 +176,7 @@ test("[S32] outcomes that a peer has not read count as uploads without an outcom
   });
 });
 
-test("the server stops reading from a session with too many unapplied uploads", async () => {
+test("the server stops reading from a session with too many bytes of unapplied uploads", async () => {
   const { store, platform } = await openStore();
   const admit = () => ({ authority: undefined, credential: "full" });
   const server = new SyncServer({

@@ -179,7 +179,7 @@ test("[S1] unknown fields are ignored, also nested ones", () => {
 
 test.each<[string, ValueObject, string]>([
   ["a site", { ...HELLO, site: "aa" }, "hello.site"],
-  ["nobody's site", { ...HELLO, site: "0000000000000000" }, "hello.site"],
+  ["the zero site", { ...HELLO, site: "0000000000000000" }, "hello.site"],
   ["a version", { ...HELLO, version: 0 }, "hello.version"],
   ["a clock", { ...HELLO, now: 1.5 }, "hello.now"],
   ["a clock beyond 2^53", { ...HELLO, now: 2n ** 60n }, "hello.now"],

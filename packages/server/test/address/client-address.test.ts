@@ -38,9 +38,9 @@ test.each([
 const TRUSTED = proxies("10.0.0.0/8", "fd00::/8");
 
 test.each([
-  ["nobody is behind a client of its own", "192.0.2.7", "198.51.100.1", "192.0.2.7"],
+  ["the header of an untrusted client is ignored", "192.0.2.7", "198.51.100.1", "192.0.2.7"],
   ["the client of a proxy", "10.0.0.1", "198.51.100.1", "198.51.100.1"],
-  ["what stands further left is made up", "10.0.0.1", "203.0.113.9, 198.51.100.1", "198.51.100.1"],
+  ["entries further left are not trusted", "10.0.0.1", "203.0.113.9, 198.51.100.1", "198.51.100.1"],
   ["through several proxies", "10.0.0.1", "198.51.100.1,10.9.9.9 , fd00::2", "198.51.100.1"],
   ["a proxy as it is in IPv6", "::ffff:10.0.0.1", "198.51.100.1", "198.51.100.1"],
   ["a client in IPv6", "fd00::1", "2001:db8::5", "2001:db8::5"],

@@ -102,7 +102,7 @@ describe("[A7] required claims of a token", () => {
     ["an end that is no number", { ...CLAIMS, exp: "tomorrow" }],
     ["a start that is no number", { ...CLAIMS, nbf: "yesterday" }],
     ["an end before the leeway", { ...CLAIMS, exp: NOW_S - 61 }],
-    ["a start behind the leeway", { ...CLAIMS, nbf: NOW_S + 61 }],
+    ["a start beyond the leeway", { ...CLAIMS, nbf: NOW_S + 61 }],
   ])("%s is refused", async (_, claims) => {
     expect(await verify(secretToken(claims, SECRET))).toBeUndefined();
   });

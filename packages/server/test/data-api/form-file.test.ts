@@ -88,7 +88,7 @@ describe("[H36] refused is", () => {
     ["a form without parts", END, "none"],
     ["a part with another name", Buffer.concat([partOf("photo", "x"), END]), "a part named photo"],
     ["a second file", Buffer.concat([file, file, END]), "more than one part"],
-    ["another part beside it", Buffer.concat([file, partOf("a", "b"), END]), "more than one part"],
+    ["another part next to it", Buffer.concat([file, partOf("a", "b"), END]), "more than one part"],
     ["an empty body", Buffer.alloc(0), CUT],
     ["something else", Buffer.from('{"file": "hello"}'), CUT],
     ["a file that ends early", file.subarray(0, -4), CUT],

@@ -103,18 +103,21 @@ test("[S26] the permissions are those at the time when the upload is applied", a
 
 describe("[S26] refused with the same message", () => {
   const cases: readonly (readonly [string, UploadOperation])[] = [
-    ["an update of what may not be read", set("his", "n", 2)],
-    ["an update of what does not exist", set("nosuch", "n", 2)],
-    ["a delete of what may not be read", remove("his")],
-    ["a delete of what may be read only", remove("everybody")],
-    ["an update of what may be read only", set("everybody", "n", 2)],
+    ["an update of an unreadable document", set("his", "n", 2)],
+    ["an update of a missing document", set("nosuch", "n", 2)],
+    ["a delete of an unreadable document", remove("his")],
+    ["a delete of a read-only document", remove("everybody")],
+    ["an update of a read-only document", set("everybody", "n", 2)],
     ["an update that gives it away", set("mine", "owner", "bob")],
-    ["an insert for somebody else", insert("new", { owner: "bob" })],
-    ["an insert over what may not be read", insert("his", { owner: "ada" })],
-    ["a clean insert over what may not be read", insert("his", { owner: "ada" }, { clean: true })],
-    ["an insert over what may be read only", insert("everybody", { owner: "ada" })],
-    ["an INITIAL over what may not be read", initial("his", { owner: "ada" })],
-    ["an INITIAL for somebody else", initial("new", { owner: "bob" })],
+    ["an insert for another owner", insert("new", { owner: "bob" })],
+    ["an insert over an unreadable document", insert("his", { owner: "ada" })],
+    [
+      "a clean insert over an unreadable document",
+      insert("his", { owner: "ada" }, { clean: true }),
+    ],
+    ["an insert over a read-only document", insert("everybody", { owner: "ada" })],
+    ["an INITIAL over an unreadable document", initial("his", { owner: "ada" })],
+    ["an INITIAL for another owner", initial("new", { owner: "bob" })],
   ];
   test.each(cases)("%s", async (_, operation) => {
     const { ada, fields } = await bench();

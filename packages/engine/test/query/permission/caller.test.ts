@@ -146,7 +146,7 @@ test.each([
   ["team IN claims.org.teams", "claims.org.teams", ":claims.org.teams"],
   ["contains(members, userId)", "userId", ":userId"],
 ])(
-  "[P24] a comparison of a field with a caller name without a colon is refused when saved: %s",
+  "[P24] a comparison of a field with a caller name without its colon is refused when saved: %s",
   (query, field, meant) => {
     expect(saved(query)).toThrow(
       `expected a value or the caller, found the field ${field} at permissions.read`,
