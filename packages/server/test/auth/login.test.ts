@@ -237,7 +237,7 @@ describe("a login by a webhook", () => {
     expect(host.lines.join("\n")).not.toContain("token-of-ann");
   });
 
-  test("[A28] is not asked for an address with many wrong tokens, except for a token accepted before", async () => {
+  test("[A28] from an address with many wrong tokens asks the webhook only for a token accepted before", async () => {
     const webhook = await answeringServer(() => ({ body: YES }));
     await provide({ hook: { type: "tokenWebhook", webhookUrl: webhook.url } });
     expect((await logIn("hook", "token-of-ann")).status).toBe(200);
