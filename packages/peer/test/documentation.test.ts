@@ -3,17 +3,15 @@
  * a real server. A program that is done ends by itself.
  */
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { bundleScript } from "../../node/test/support/script.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { blocksOf, pageOf, ROOT } from "./support/pages.ts";
 import { startRealServer } from "./support/real-server.ts";
-
-const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** What a program of ours prints. */
 async function run(path: string, cwd: string): Promise<string> {
@@ -24,34 +22,21 @@ async function run(path: string, cwd: string): Promise<string> {
   return stdout;
 }
 
-function snippetsOf(path: string): string {
-  const text = readFileSync(join(root, path), "utf8");
-  return [...text.matchAll(/^```js\n(.*?)^```$/gms)].map((found) => found[1]).join("\n");
-}
-
 test("the snippets of docs/sdk.md run one after the other", async () => {
   const server = await startRealServer();
   const folder = temporaryFolder();
   mkdirSync(join(folder, "data"));
   writeFileSync(join(folder, "data", "quickstart.json"), JSON.stringify(server.content));
-  const entry = join(root, "packages", "peer", "src", "index.ts");
-  const text = snippetsOf("docs/sdk.md").replace('"@bigpeer/peer"', JSON.stringify(entry));
+  const entry = join(ROOT, "packages", "peer", "src", "index.ts");
+  const text = blocksOf("docs/sdk.md", "js")
+    .join("\n")
+    .replace('"@bigpeer/peer"', JSON.stringify(entry));
   writeFileSync(join(folder, "sdk.mjs"), text);
   expect(await run(join(folder, "sdk.mjs"), folder)).toBe(
     "[ { _id: 't1', title: 'Tea', cups: 2, isDone: false } ]\nopen: 1\n[]\n" +
       "{ isAuthenticated: true }\n",
   );
 });
-
-function pageOf(path: string): string {
-  return readFileSync(join(root, path), "utf8");
-}
-
-/** The blocks of a page in one language. */
-function blocksOf(path: string, language: string): string[] {
-  const blocks = pageOf(path).matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"));
-  return Array.from(blocks, ([, block = ""]) => block);
-}
 
 async function createProvider(managementUrl: string, body: string): Promise<void> {
   const path = "/namespace/default/bigPeer/big-peer/app/default/provider";
@@ -64,7 +49,7 @@ async function createProvider(managementUrl: string, body: string): Promise<void
 async function runBlock(block: string, content: object, folder: string): Promise<string> {
   mkdirSync(join(folder, "data"), { recursive: true });
   writeFileSync(join(folder, "data", "quickstart.json"), JSON.stringify(content));
-  const entry = join(root, "packages", "peer", "src", "index.ts");
+  const entry = join(ROOT, "packages", "peer", "src", "index.ts");
   writeFileSync(
     join(folder, "program.mjs"),
     block.replace('"@bigpeer/peer"', JSON.stringify(entry)),
@@ -101,7 +86,7 @@ test("the first peer of the README prints the documented output, and the same ta
 });
 
 test("the example with two peers prints the documented output", async () => {
-  const printed = await run(join(root, "examples", "two-peers.mjs"), temporaryFolder());
+  const printed = await run(join(ROOT, "examples", "two-peers.mjs"), temporaryFolder());
   // In which order fields of several writers come is no matter.
   const served = printed.replaceAll(/\{[^}]*isServed: true[^}]*\}/g, "…");
   expect(served).toBe(`phone, offline: [ { _id: 'o1', item: 'tea', cups: 2 } ]
