@@ -9,6 +9,13 @@ import { PeerError } from "@bigpeer/protocol";
 import { kindOf } from "./argument-check.ts";
 import type { SessionToken } from "./session-token.ts";
 
+/**
+ * The authentication state of a peer: whether the server accepts its credential, and as which user.
+ *
+ * @example
+ * const { isAuthenticated, userId } = peer.auth.status;
+ * console.log(isAuthenticated, userId); // false undefined
+ */
 export interface AuthStatus {
   /** Whether the server has accepted the credential of this peer, and has not refused it since. */
   readonly isAuthenticated: boolean;
@@ -26,7 +33,14 @@ export interface AuthOptions<Subject> {
   readonly checkOpen: () => void;
 }
 
-/** The part of Auth that an app can use. */
+/**
+ * `peer.auth`: the authentication of a peer, and its logout.
+ *
+ * @example
+ * // Logs out, and removes the tasks of this user from the device.
+ * await peer.auth.logout((self) => self.store.execute("EVICT FROM tasks"));
+ * console.log(peer.auth.status); // { isAuthenticated: false }
+ */
 export type PeerAuth<Subject> = Pick<Auth<Subject>, "status" | "logout">;
 
 export class Auth<Subject> {
@@ -38,6 +52,7 @@ export class Auth<Subject> {
     this.#options = options;
   }
 
+  /** The current state: accepted or not, and for a login the user and the end of the session. */
   get status(): AuthStatus {
     const { token } = this.#options;
     if (!token.isLogin) return { isAuthenticated: this.#isAccepted };
@@ -52,8 +67,13 @@ export class Auth<Subject> {
   }
 
   /**
-   * Disconnects and forgets the session, then calls `cleanup`, which decides about the documents:
-   * without it they stay. `sync.start` logs in again.
+   * Closes the connection and forgets the session, then calls `cleanup`. Documents stay on the
+   * device unless `cleanup` removes them. The next `sync.start` logs in again, perhaps as another
+   * user, who then uploads the writes that still wait.
+   *
+   * @param cleanup - Receives the peer after it has disconnected, for example to EVICT documents.
+   * @throws `config.invalid`: `cleanup` is not a function.
+   * @throws `store.closed`: the peer is closed.
    */
   async logout(cleanup?: (peer: Subject) => unknown): Promise<void> {
     const { token, subject, stop, checkOpen } = this.#options;

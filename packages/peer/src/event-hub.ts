@@ -2,8 +2,16 @@
  * Event hub: an event emitter that holds the listeners of a peer by the name of the event.
  */
 
-/** Its result is ignored; if it is a promise that rejects, Node shows a warning. */
-export type Listener<T> = (details: T) => unknown;
+/**
+ * A function that receives the events of one name. Its result is ignored. If it throws, or returns
+ * a promise that rejects, Node prints a process warning and the peer continues.
+ *
+ * @example
+ * const showStatus: Listener<SyncStatus> = ({ state }) => console.log(state);
+ * const remove = peer.on("status", showStatus);
+ * remove();
+ */
+export type Listener<T> = (event: T) => unknown;
 
 export class EventHub<Events> {
   readonly #listeners = new Map<keyof Events, Set<Listener<never>>>();

@@ -2,9 +2,16 @@
  * The small peer for Node: an offline-first store that syncs with a Big Peer.
  */
 
-export type { RefusedUpload, SubscriptionStatus } from "@bigpeer/engine";
-export { PeerError } from "@bigpeer/protocol";
+export type {
+  EndCode,
+  RefusedUpload,
+  SubscriptionStatus,
+  UploadStep,
+  Warning,
+} from "@bigpeer/engine";
+export { type ErrorCode, type ErrorDetails, PeerError, type TextPlace } from "@bigpeer/protocol";
 export type { AuthStatus, PeerAuth } from "./auth.ts";
+export type { Listener } from "./event-hub.ts";
 export type {
   Arguments,
   PeerDocuments,

@@ -25,23 +25,74 @@ import type { ObserverCallback, StoreObserver } from "./observer.ts";
 import { Observers } from "./observers.ts";
 import { ownCopy, type PlainObject, type PlainValue, plainCopy } from "./plain-value.ts";
 
-/** Values for the `:name` parameters of a statement. */
+/**
+ * Values for the `:name` parameters of a statement. An integer beyond 2^53 is a `bigint`, binary
+ * data a `Uint8Array`. Fields that are `undefined` are left out, as in JSON. A `Date`, `NaN` and
+ * objects of a class are refused with `query.arguments`.
+ *
+ * @example
+ * const args: Arguments = { title: "Tea", limit: 10 };
+ * await peer.store.execute("SELECT * FROM tasks WHERE title = :title LIMIT :limit", args);
+ */
 export type Arguments = Readonly<Record<string, unknown>>;
 
+/**
+ * The result of a statement. `T` is the type of a row, which the compiler takes from you unchecked.
+ *
+ * @example
+ * interface Task {
+ *   title: string;
+ * }
+ * await peer.store.execute("INSERT INTO tasks DOCUMENTS (:task)", { task: { title: "Tea" } });
+ * const result: QueryResult<Task> = await peer.store.execute<Task>("SELECT title FROM tasks");
+ * console.log(result.items); // [ { title: 'Tea' } ]
+ */
 export interface QueryResult<T = PlainObject> {
+  /** The rows: copies that you can change. The order of their fields is not defined. */
   readonly items: T[];
+  /** Ids of the documents that the statement changed. */
   readonly mutatedDocumentIds: PlainValue[];
-  /** Of a write: the local commit that holds it, as in `system:data_sync_info`. */
+  /**
+   * Of a write: the number of its local commit, as in `system:data_sync_info`. Undefined for a
+   * statement that only reads.
+   */
   readonly commitId: number | undefined;
-  /** About documents for which a statement could not be evaluated. */
+  /** Documents for which a part of the statement could not be evaluated, and other warnings. */
   readonly warnings: readonly Warning[];
 }
 
-/** The result of a statement in a transaction, which is not committed yet. */
+/**
+ * The result of a statement in a transaction: a {@link QueryResult} without `commitId`, because
+ * nothing is committed yet.
+ *
+ * @example
+ * const size = await peer.store.transaction(async (tx) => {
+ *   const result: TransactionResult = await tx.execute("SELECT * FROM tasks");
+ *   return result.items.length;
+ * });
+ * console.log(size); // 0
+ */
 export type TransactionResult<T = PlainObject> = Omit<QueryResult<T>, "commitId">;
 
-/** Runs the statements of one transaction. Of no use after it. */
+/**
+ * Runs the statements of one transaction. Use it only until the function of the transaction ends.
+ *
+ * @example
+ * async function addTask(tx: StoreTransaction, title: string): Promise<void> {
+ *   await tx.execute("INSERT INTO tasks DOCUMENTS (:task)", { task: { title } });
+ * }
+ * await peer.store.transaction((tx) => addTask(tx, "Tea"));
+ */
 export interface StoreTransaction {
+  /**
+   * Runs a statement. It sees the earlier writes of the transaction.
+   *
+   * @param statement - A statement of the query language (docs/query-language.md).
+   * @param args - A value for each `:name` in the statement.
+   * @throws `store.closed`: the transaction has ended.
+   * @throws `query.syntax`, `query.semantic`, `query.arguments`, `query.evaluation`: as for
+   * {@link PeerDocuments.execute}.
+   */
   execute<T = PlainObject>(statement: string, args?: Arguments): Promise<TransactionResult<T>>;
 }
 
@@ -66,7 +117,14 @@ export interface LocalStoreOptions extends StatementRunnerOptions {
   readonly transactionMsMax?: number;
 }
 
-/** The part of LocalStore that an app can use. */
+/**
+ * `peer.store`: the documents of a peer. Reads and writes are local and work offline.
+ *
+ * @example
+ * await peer.store.execute("INSERT INTO tasks DOCUMENTS (:tea)", { tea: { _id: "t1", cups: 2 } });
+ * const { items } = await peer.store.execute("SELECT * FROM tasks");
+ * console.log(items); // [ { _id: 't1', cups: 2 } ]
+ */
 export type PeerDocuments = Omit<LocalStore, "close" | "runner">;
 
 export class LocalStore {
@@ -91,7 +149,28 @@ export class LocalStore {
     this.#transactionMsMax = options.transactionMsMax ?? TRANSACTION_MS_MAX;
   }
 
-  /** Resolves when its writes are durable on this peer. Rejects with a PeerError. */
+  /**
+   * Runs a statement. The promise resolves when its writes are durable on this device; it does not
+   * wait for the network.
+   *
+   * @param statement - A statement of the query language (docs/query-language.md).
+   * @param args - A value for each `:name` in the statement.
+   * @returns The rows, the ids of changed documents, the local commit and warnings.
+   * @throws `query.syntax`, `query.semantic`: the statement is not valid. `place` has the line.
+   * @throws `query.arguments`: the arguments are not an object of values.
+   * @throws `query.evaluation`: the statement cannot run on these documents, for example because
+   * an `_id` exists. Nothing of it was applied.
+   * @throws `query.timeout`, `query.too_large`, `query.busy`: the statement exceeds a limit.
+   * @throws `operation.refused`: the write has about 16 MB or more. Split it.
+   * @throws `store.full`, `store.write_failed`, `store.busy`: the device could not store the write.
+   * @throws `store.closed`: the peer is closed.
+   * @example
+   * const { mutatedDocumentIds } = await peer.store.execute(
+   *   "INSERT INTO tasks DOCUMENTS (:tea)",
+   *   { tea: { _id: "t1", title: "Tea" } },
+   * );
+   * console.log(mutatedDocumentIds); // [ 't1' ]
+   */
   async execute<T = PlainObject>(statement: string, args?: Arguments): Promise<QueryResult<T>> {
     this.#checkOpen();
     const result = await this.#run(statement, args);
@@ -101,10 +180,32 @@ export class LocalStore {
   }
 
   /**
-   * Calls `callback` soon with the current rows of a SELECT, then each time they change. Throws a
-   * PeerError if the query cannot be observed.
+   * Calls a function soon with the current rows of a SELECT, then each time they change. It does
+   * not matter which peer made the change.
+   *
+   * @param query - A SELECT without the clock, random values and system collections.
+   * @param callback - Receives the rows, never twice at once.
+   * @returns The observer, which stays active until `cancel()`.
+   * @throws `query.syntax`, `query.semantic`: the query is not valid or cannot be observed.
+   * @throws `query.arguments`: the arguments are not values, or there is no callback.
+   * @throws `query.too_large`, `query.busy`: the rows of all observers need too much memory.
+   * @throws `store.closed`: the peer is closed.
+   * @example
+   * const observer = peer.store.registerObserver(
+   *   "SELECT * FROM tasks WHERE isDone = :isDone",
+   *   { isDone: false },
+   *   ({ items }) => console.log("open:", items.length),
+   * );
+   * observer.cancel();
    */
   registerObserver<T = PlainObject>(query: string, callback: ObserverCallback<T>): StoreObserver;
+  /**
+   * The same, with values for the parameters of the query.
+   *
+   * @param query - A SELECT without the clock, random values and system collections.
+   * @param args - A value for each `:name` in the query.
+   * @param callback - Receives the rows, never twice at once.
+   */
   registerObserver<T = PlainObject>(
     query: string,
     args: Arguments | undefined,
@@ -131,14 +232,31 @@ export class LocalStore {
     }
   }
 
+  /** The observers that are active. */
   get observers(): StoreObserver[] {
     return this.#observers.list;
   }
 
   /**
-   * Runs statements that take effect together, when `scope` resolves, or not at all, when it
-   * rejects. It is serializable: if others change what it has read, `scope` is called again.
-   * Transactions of one peer run one after the other, each for less than a minute.
+   * Runs statements that take effect together when `scope` resolves, or not at all when it rejects.
+   * It is serializable: if a document that it read changes meanwhile, the peer calls `scope` again.
+   * The transactions of a peer run one after the other. The peer uploads each as a whole.
+   *
+   * @param scope - Runs the statements of the transaction. It should have no other effects.
+   * @returns The value that `scope` resolves with.
+   * @throws `query.arguments`: `scope` is not a function.
+   * @throws `store.busy`: 20 attempts failed, or it was begun inside another transaction.
+   * @throws `query.timeout`: it took more than a minute.
+   * @throws `operation.refused`: it has about 16 MB or more.
+   * @throws `store.full`, `store.write_failed`: the device could not store it.
+   * @throws `store.closed`: the peer is closed.
+   * @example
+   * await peer.store.execute("INSERT INTO stock DOCUMENTS ({'_id': 'tea', 'cups': 3})");
+   * await peer.store.transaction(async (tx) => {
+   *   const { items } = await tx.execute<{ cups: number }>("SELECT cups FROM stock");
+   *   const cups = (items[0]?.cups ?? 0) - 1;
+   *   await tx.execute("UPDATE stock SET cups = :cups WHERE _id = 'tea'", { cups });
+   * });
    */
   async transaction<T>(scope: (transaction: StoreTransaction) => Promise<T>): Promise<T> {
     this.#checkOpen();
@@ -156,12 +274,23 @@ export class LocalStore {
     return done;
   }
 
-  /** Writes that the server refused, the oldest first. */
+  /**
+   * The writes that the server refused, the oldest first. The peer keeps the newest 10,000 of them,
+   * across restarts. They are also the rows of `system:refused_writes`.
+   */
   refused(): readonly RefusedUpload[] {
     return this.#refused();
   }
 
-  /** Forgets one of them, or all. Resolves with their number when that is durable. */
+  /**
+   * Removes a refused write from the list, after the app has handled it. Without an argument it
+   * removes all of them.
+   *
+   * @param commitId - The `commitId` of the refused write.
+   * @returns The number of removed writes, when that is durable.
+   * @throws `query.arguments`: `commitId` is not an integer.
+   * @throws `store.closed`: the peer is closed.
+   */
   async clearRefused(commitId?: number): Promise<number> {
     this.#checkOpen();
     if (commitId !== undefined && !Number.isSafeInteger(commitId)) {

@@ -11,11 +11,31 @@ import { equalValues, type Value } from "@bigpeer/protocol";
 import { Gate } from "./gate.ts";
 import { type PlainObject, plainCopy } from "./plain-value.ts";
 
+/**
+ * The current rows of an observed query.
+ *
+ * @example
+ * const count = ({ items }: ObservedResult): void => console.log("tasks:", items.length);
+ * peer.store.registerObserver("SELECT * FROM tasks", count);
+ */
 export interface ObservedResult<T = PlainObject> {
+  /** All rows of the result: copies that you can change. */
   readonly items: T[];
 }
 
-/** A callback with a second parameter gets the next result only after it has called it. */
+/**
+ * Receives the rows of an observed query. While it runs, or its promise is pending, the peer
+ * collects changes; it then calls it with the newest result. A callback with a second parameter
+ * gets the next result only after it has called `signalNext()`. If it throws, the peer emits
+ * `error` and the observer stays active.
+ *
+ * @example
+ * const draw: ObserverCallback<{ title: string }> = ({ items }, signalNext) => {
+ *   console.log(items.map(({ title }) => title));
+ *   setImmediate(signalNext);
+ * };
+ * peer.store.registerObserver("SELECT title FROM tasks", draw);
+ */
 export type ObserverCallback<T = PlainObject> = (
   result: ObservedResult<T>,
   signalNext: () => void,
@@ -30,11 +50,20 @@ export interface ObserverOptions {
   readonly onEnd: () => void;
 }
 
-/** The handle of an observer, for the app. */
+/**
+ * An observer of a query, as {@link PeerDocuments.registerObserver} returns it.
+ *
+ * @example
+ * const observer = peer.store.registerObserver("SELECT * FROM tasks", () => undefined);
+ * observer.cancel();
+ * console.log(observer.isCancelled); // true
+ */
 export interface StoreObserver {
+  /** The query that it observes. */
   readonly query: string;
+  /** Whether it has ended: by `cancel()`, by the end of the peer, or because its query failed. */
   readonly isCancelled: boolean;
-  /** Ends the observer: no result comes after it. May be called again. */
+  /** Ends the observer: no result comes after it. A second call has no effect. */
   cancel(): void;
 }
 

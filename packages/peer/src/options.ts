@@ -16,63 +16,115 @@ import {
 import { describe, kindOf } from "./argument-check.ts";
 import { ownCopy, type PlainObject } from "./plain-value.ts";
 
-/** The result of `login`: the name of an auth provider, and a token that it accepts. */
+/**
+ * The result of the option `login`: an auth provider, and a token that it accepts
+ * (docs/authentication.md).
+ *
+ * @example
+ * const details: LoginDetails = { provider: "users", token: "a token of your own server" };
+ */
 export interface LoginDetails {
+  /** Name of the auth provider of the app. */
   readonly provider: string;
+  /** A token that the provider accepts: a JWT, a shared token, or one for a webhook. */
   readonly token: string;
 }
 
-/** All options of a peer: exactly one alternative of each union, which the compiler checks. */
+/**
+ * The options of {@link openPeer}: either `folder` or `memory`, and either `token` or `login`. The
+ * peer refuses unknown names.
+ *
+ * @example
+ * const options: PeerOptions = { appId, url: dataUrl, token: apiKey, memory: true };
+ * const second = await openPeer(options);
+ * await second.close();
+ */
 export type PeerOptions = CommonOptions & StorageOptions & CredentialOptions;
 
-/** Where the documents are kept. */
+/**
+ * Where a peer keeps its documents: in a folder or in memory.
+ *
+ * @example
+ * const storage: StorageOptions = { memory: true };
+ */
 export type StorageOptions =
   | {
-      /** Created if it is absent; only one process may use it. */
+      /** Folder for the documents, created if it does not exist. One peer can open it at a time. */
       readonly folder: string;
       readonly memory?: never;
     }
   | {
       readonly folder?: never;
-      /** Keeps everything in memory: it is gone when the peer is closed. */
+      /** Instead of a folder: keeps the documents in memory until the peer is closed. */
       readonly memory: true;
     };
 
-/** The credential for the server. */
+/**
+ * The credential of a peer: a token, or a function that logs in.
+ *
+ * @example
+ * const credential: CredentialOptions = {
+ *   login: async () => ({ provider: "users", token: "a token of your own server" }),
+ * };
+ */
 export type CredentialOptions =
   | {
-      /** An API key, or a token that the server accepts. */
+      /** An API key, the token of a login session, or a JWT that the app trusts. */
       readonly token: string;
       readonly login?: never;
     }
   | {
       readonly token?: never;
-      /** Called each time a new session is needed. */
+      /** Instead of a token: the peer calls it each time it needs a new session. */
       readonly login: () => LoginDetails | Promise<LoginDetails>;
     };
 
+/**
+ * The options of a peer besides its storage and its credential.
+ *
+ * @example
+ * const common: CommonOptions = { appId, url: dataUrl, deviceName: "till 3", remote: "off" };
+ */
 export interface CommonOptions {
-  /** The app that the documents belong to. */
+  /** Id of the app whose documents the peer holds: a UUID. */
   readonly appId: string;
-  /** Address of its server: http, https, ws or wss. */
+  /** Address of the data API of the server: http, https, ws or wss, without `/api/v4`. */
   readonly url: string;
-  /** Name of this device in lists of peers; by default the name of the machine. */
+  /** Name of the device as other peers see it. The default is the name of the machine. */
   readonly deviceName?: string;
-  /** Metadata that other peers see of this one. */
+  /** Values that other peers see, at most 16 KB. The default is no values. */
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Which remote statements are run here: `read` (default). */
+  /** Which remote statements the peer runs. The default is `"read"`. */
   readonly remote?: RemotePolicy;
 }
 
-/** A remote statement that the app allows or refuses. */
+/**
+ * A statement that another caller sends to this peer (docs/remote-execute.md). A
+ * {@link RemotePolicy} allows or refuses it.
+ *
+ * @example
+ * const isHarmless = ({ statement, isWrite }: RemoteStatement): boolean =>
+ *   !isWrite && statement.startsWith("SELECT");
+ */
 export interface RemoteStatement {
+  /** The text of the statement. */
   readonly statement: string;
+  /** Values for its parameters. */
   readonly args: PlainObject;
   /** Whether it changes documents, indexes or settings. */
   readonly isWrite: boolean;
 }
 
-/** Statements that only read, all, none, or those that the function of the app allows. */
+/**
+ * Which remote statements a peer runs: those that only read (`"read"`, the default), all
+ * (`"write"`), none (`"off"`), or those for which a function returns or resolves with `true`. If
+ * the function throws, the peer refuses the statement and emits `error`.
+ *
+ * @example
+ * const remote: RemotePolicy = ({ isWrite }) => !isWrite;
+ * const till = await openPeer({ appId, url: dataUrl, token: apiKey, memory: true, remote });
+ * await till.close();
+ */
 export type RemotePolicy =
   | "read"
   | "write"

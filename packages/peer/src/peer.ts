@@ -36,16 +36,27 @@ import { type PeerConnection, Sync, type SyncStatus } from "./sync.ts";
 import { VERSION } from "./version.ts";
 import { dialWebSocket } from "./web-socket.ts";
 
+/**
+ * The events of a peer by name, with what a listener of {@link Peer.on} receives.
+ *
+ * @example
+ * peer.on("status", ({ state, pendingCount }) => console.log(state, pendingCount));
+ * peer.on("refused", ({ reason }) => console.error("refused:", reason));
+ * peer.on("error", (error) => console.error(error.message));
+ */
 export interface PeerEvents {
-  /** The state of the connection, or the number of pending writes, has changed. */
+  /** The new status, each time the connection or the number of waiting writes changes. */
   readonly status: SyncStatus;
-  /** The server refused a write. Its effect is undone; `store.refused` lists it. */
+  /** A write that the server refused. The documents no longer show its effect. */
   readonly refused: RefusedUpload;
-  /** A remote statement was run here, or was refused. */
+  /** A remote statement that the peer ran or refused. */
   readonly remote: RemoteRun;
-  /** A failure that no call reports: of a callback, a query, a subscription, a credential. */
+  /**
+   * An error that no call reports: a callback, an observed query or a subscription failed, or the
+   * server refused the credential. Without a listener, Node prints it as a process warning.
+   */
   readonly error: Error;
-  /** Something that the app or its operator should know. */
+  /** A text for the app or its operator, for example that the folder is a copy. */
   readonly warning: string;
 }
 
@@ -72,16 +83,51 @@ const SESSION_STATUS = {
   offline: "Not Connected",
 } as const;
 
-/** Creates a peer, or opens the one in the folder. Rejects with a PeerError. */
+/**
+ * Opens a peer: creates it, or opens the one in the folder. The peer connects only after
+ * `sync.start`.
+ *
+ * @param options - App, server, storage and credential.
+ * @returns The peer. Close it with {@link Peer.close}.
+ * @throws `config.invalid`: an option is wrong or unknown, or the folder cannot be used.
+ * @throws `store.in_use`: another peer has the folder open.
+ * @throws `store.foreign`: the folder holds something else, or the documents of another app.
+ * @throws `store.format_newer`: a newer version wrote the folder.
+ * @throws `store.corrupt`: the data in the folder is damaged.
+ * @throws `store.full`, `store.write_failed`: the folder cannot be written.
+ * @example
+ * import { openPeer } from "@bigpeer/peer";
+ *
+ * const phone = await openPeer({ appId, url: dataUrl, token: apiKey, memory: true });
+ * const tasks = phone.sync.registerSubscription("SELECT * FROM tasks");
+ * phone.sync.start();
+ * await tasks.whenReady();
+ * await phone.close();
+ */
 export async function openPeer(options: PeerOptions): Promise<Peer> {
   return Peer.open(checkOptions(options));
 }
 
+/**
+ * A small peer: a document store on this device that syncs with a server.
+ *
+ * @example
+ * const stop = peer.on("status", ({ state }) => console.log("connection:", state));
+ * await peer.store.execute("INSERT INTO tasks DOCUMENTS ({'_id': 't1', 'title': 'Tea'})");
+ * stop();
+ * await peer.close();
+ * console.log(peer.isClosed); // true
+ */
 export class Peer {
+  /** Id of the app whose documents the peer holds. */
   readonly appId: string;
+  /** The documents: statements, observers and transactions. */
   readonly store: PeerDocuments;
+  /** The connection to the server, and subscriptions. */
   readonly sync: PeerConnection;
+  /** The authentication state, and logout. */
   readonly auth: PeerAuth<Peer>;
+  /** The other connected peers, and the metadata of this one. */
   readonly presence: PeerPresences;
   readonly #local: LocalStore;
   readonly #sync: Sync;
@@ -182,7 +228,14 @@ export class Peer {
     return opened;
   }
 
-  /** Calls `listener` with each event of the name. Returns a function that removes it. */
+  /**
+   * Calls a listener with each event of a name.
+   *
+   * @param name - `status`, `refused`, `remote`, `error` or `warning`.
+   * @param listener - Receives the event.
+   * @returns A function that removes the listener.
+   * @throws `config.invalid`: the name is unknown, or the listener is not a function.
+   */
   on<Name extends keyof PeerEvents>(name: Name, listener: Listener<PeerEvents[Name]>): () => void {
     if (!EVENT_NAMES.includes(name)) {
       const message = `expected ${EVENTS_LISTED} as the event, found ${describe(name)}`;
@@ -195,11 +248,15 @@ export class Peer {
     return this.#events.on(name, listener);
   }
 
+  /** Whether `close()` was called. */
   get isClosed(): boolean {
     return this.#closing !== undefined;
   }
 
-  /** Finishes what was accepted, and releases the folder. May be called again. */
+  /**
+   * Closes the connection, finishes the accepted work and releases the folder. Writes that still
+   * wait are uploaded after the next start. A second call returns the same promise.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -7,6 +7,13 @@
 
 import { DEPTH_MAX, type Value } from "@bigpeer/protocol";
 
+/**
+ * A value of a document: JSON, with `bigint` for integers beyond 2^53 and `Uint8Array` for binary
+ * data.
+ *
+ * @example
+ * const values: PlainValue[] = ["tea", 2, 2n ** 60n, true, null, [1, 2], { size: "large" }];
+ */
 export type PlainValue =
   | null
   | boolean
@@ -17,7 +24,15 @@ export type PlainValue =
   | PlainValue[]
   | PlainObject;
 
+/**
+ * An object of values: a row, a document, or a map in it.
+ *
+ * @example
+ * const task: PlainObject = { _id: "t1", title: "Tea", tags: ["hot"] };
+ * await peer.store.execute("INSERT INTO tasks DOCUMENTS (:task)", { task });
+ */
 export interface PlainObject {
+  /** The value of a field, by its name. */
   [field: string]: PlainValue;
 }
 

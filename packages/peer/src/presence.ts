@@ -10,27 +10,60 @@ import { kindOf } from "./argument-check.ts";
 import { checkMetadata } from "./options.ts";
 import { ownCopy, type PlainObject, plainCopy } from "./plain-value.ts";
 
-/** A peer of the app, as others see it. */
+/**
+ * A peer of the app, as others see it.
+ *
+ * @example
+ * const describe = ({ deviceName, os }: PeerPresence): string => `${deviceName} (${os})`;
+ * describe(peer.presence.graph.localPeer);
+ */
 export interface PeerPresence {
-  /** Identifies the installation: the same after each restart. */
+  /** Identifies the installation. It stays the same after a restart. */
   readonly peerKeyString: string;
+  /** Name of the device. */
   readonly deviceName: string;
+  /** Operating system, as Node names it: `linux`, `darwin` and so on. */
   readonly os: string;
+  /** SDK and its version, for example `bigpeer-node/0.1.0`. */
   readonly sdkVersion: string;
+  /** Metadata that the peer has set. */
   readonly peerMetadata: PlainObject;
 }
 
+/**
+ * This peer, as others see it.
+ *
+ * @example
+ * const local: LocalPeerPresence = peer.presence.graph.localPeer;
+ * console.log(local.isConnected); // false
+ */
 export interface LocalPeerPresence extends PeerPresence {
   /** Whether this peer is connected to its server. */
   readonly isConnected: boolean;
 }
 
+/**
+ * Another peer that is connected to the server.
+ *
+ * @example
+ * const byAge = (a: RemotePeerPresence, b: RemotePeerPresence): number =>
+ *   a.connectedSince - b.connectedSince;
+ * const oldest = peer.presence.graph.remotePeers.toSorted(byAge)[0];
+ */
 export interface RemotePeerPresence extends PeerPresence {
-  /** Milliseconds since 1970. */
+  /** Since when it is connected, in milliseconds since 1970. */
   readonly connectedSince: number;
 }
 
+/**
+ * The connected peers of the app, as the server knows them.
+ *
+ * @example
+ * const { remotePeers, remotePeerCount }: PresenceGraph = peer.presence.graph;
+ * console.log(remotePeers, remotePeerCount); // [] 0
+ */
 export interface PresenceGraph {
+  /** This peer. */
   readonly localPeer: LocalPeerPresence;
   /** The peers that connected first, at most 1,000. Empty without an observer or a connection. */
   readonly remotePeers: readonly RemotePeerPresence[];
@@ -38,9 +71,18 @@ export interface PresenceGraph {
   readonly remotePeerCount: number;
 }
 
+/**
+ * An observer of presence, as {@link PeerPresences.observe} returns it.
+ *
+ * @example
+ * const observer: PresenceObserver = peer.presence.observe(() => undefined);
+ * observer.stop();
+ * console.log(observer.isStopped); // true
+ */
 export interface PresenceObserver {
+  /** Whether it has ended. */
   readonly isStopped: boolean;
-  /** May be called again. */
+  /** Ends the observer. A second call has no effect. */
   stop(): void;
 }
 
@@ -51,7 +93,16 @@ export interface PresenceOptions {
   readonly checkOpen: () => void;
 }
 
-/** The part of Presence that an app can use. */
+/**
+ * `peer.presence`: which other peers of the app are connected, and what they see of this one.
+ *
+ * @example
+ * const observer = peer.presence.observe(({ remotePeers }) => {
+ *   console.log(remotePeers.map(({ deviceName }) => deviceName));
+ * });
+ * peer.presence.setPeerMetadata({ role: "till", battery: 80 });
+ * observer.stop();
+ */
 export type PeerPresences = Omit<Presence, "close">;
 
 /** An observer, and how it is notified. */
@@ -74,6 +125,10 @@ export class Presence {
     this.#metadata = options.description.metadata;
   }
 
+  /**
+   * The current graph. The server sends the other peers only while an observer is active;
+   * otherwise the list is empty.
+   */
   get graph(): PresenceGraph {
     const { sync, description } = this.#options;
     const fromServer: ServerPresence = sync.presence;
@@ -86,7 +141,14 @@ export class Presence {
     };
   }
 
-  /** Calls `callback` soon with the current graph, then each time it changes. */
+  /**
+   * Calls a function soon with the current graph, then each time the graph changes.
+   *
+   * @param callback - Receives the graph. If it throws, the peer emits `error`.
+   * @returns The observer, which stays active until `stop()`.
+   * @throws `config.invalid`: `callback` is not a function.
+   * @throws `store.closed`: the peer is closed.
+   */
   observe(callback: (graph: PresenceGraph) => unknown): PresenceObserver {
     this.#options.checkOpen();
     if (typeof callback !== "function") {
@@ -113,11 +175,19 @@ export class Presence {
     return observer;
   }
 
+  /** The metadata of this peer: a copy. */
   get peerMetadata(): PlainObject {
     return plainCopy(this.#metadata) as PlainObject;
   }
 
-  /** Replaces the metadata of this peer, also that of its options: at most 16 KB. */
+  /**
+   * Replaces the metadata of this peer. Remote statements can select peers by it.
+   *
+   * @param metadata - An object of values, at most 16 KB as CBOR.
+   * @throws `config.invalid`: the metadata is not an object, or it is too large.
+   * @throws `value.invalid`: the metadata holds something that is not a value.
+   * @throws `store.closed`: the peer is closed.
+   */
   setPeerMetadata(metadata: Readonly<Record<string, unknown>>): void {
     this.#options.checkOpen();
     if (metadata === undefined) {

@@ -20,12 +20,20 @@ import { within } from "./deadline.ts";
 import type { RemotePolicy, RemoteStatement } from "./options.ts";
 import { type PlainObject, plainCopy } from "./plain-value.ts";
 
-/** What an app learns about each remote statement when it has ended. */
+/**
+ * A remote statement that has ended, with its outcome: the event `remote`.
+ *
+ * @example
+ * const audit = ({ statement, itemCount, error }: RemoteRun): void =>
+ *   console.log(statement, error?.message ?? `rows: ${itemCount}`);
+ * peer.on("remote", audit);
+ */
 export interface RemoteRun extends RemoteStatement {
-  /** Rows that were returned. */
+  /** Number of rows that the peer returned. */
   readonly itemCount: number;
+  /** How long it took, in milliseconds. */
   readonly elapsedMs: number;
-  /** Why it was refused, or failed. */
+  /** Why the peer refused it, or why it failed. */
   readonly error?: { readonly code: string; readonly message: string };
 }
 

@@ -20,19 +20,47 @@ import { checkQuery, explainUndefined } from "./argument-check.ts";
 import type { Arguments } from "./local-store.ts";
 import { ownCopy } from "./plain-value.ts";
 
-/** `offline`: there is no connection, and the peer will try again. */
+/**
+ * The state of the connection: `stopped` until `sync.start`, `connecting`, `connected`, or
+ * `offline` until the next attempt.
+ *
+ * @example
+ * const labels: Record<SyncState, string> = {
+ *   stopped: "sync is off",
+ *   connecting: "connecting",
+ *   connected: "up to date",
+ *   offline: "offline",
+ * };
+ * console.log(labels[peer.sync.status.state]); // sync is off
+ */
 export type SyncState = "stopped" | "connecting" | "connected" | "offline";
 
+/**
+ * The connection of a peer, and how many of its writes wait for the server.
+ *
+ * @example
+ * await peer.store.execute("INSERT INTO tasks DOCUMENTS ({'_id': 't1'})");
+ * console.log(peer.sync.status); // { state: 'stopped', pendingCount: 1 }
+ */
 export interface SyncStatus {
+  /** The state of the connection. */
   readonly state: SyncState;
-  /** Local commits that have no outcome yet. */
+  /** Number of local writes that the server has neither applied nor refused yet. */
   readonly pendingCount: number;
   /** Why there is no connection, in words; undefined while there is one. */
   readonly reason?: string | undefined;
-  /** The same as a code: how the connection ended, or the error that prevents it. */
+  /** A code for the same reason; undefined while there is a connection. */
   readonly code?: AwayCode | undefined;
 }
 
+/**
+ * Why a peer is not connected: how its last connection ended, or the error that keeps it out.
+ *
+ * @example
+ * const isLoginNeeded = (code: AwayCode | undefined): boolean =>
+ *   code === "unauthorized" || code === "expired" || code === "permission.denied";
+ * console.log(isLoginNeeded(peer.sync.status.code)); // false
+ */
 export type AwayCode = EndCode | ErrorCode;
 
 /** Why there is no connection. */
@@ -41,17 +69,36 @@ export interface Away {
   readonly code: AwayCode;
 }
 
-/** A subscription of the app. It lasts until it is cancelled, with and without a connection. */
+/**
+ * A query whose documents the server sends to this peer, first all of them and then each change. It
+ * lasts until `cancel()`, with and without a connection.
+ *
+ * @example
+ * const open: SyncSubscription = peer.sync.registerSubscription(
+ *   "SELECT * FROM tasks WHERE isDone = :isDone",
+ *   { isDone: false },
+ * );
+ * peer.sync.start();
+ * await open.whenReady();
+ * console.log(open.status); // ready
+ */
 export interface SyncSubscription {
+  /** The query of the subscription. */
   readonly query: string;
+  /** Whether `cancel()` has ended it. */
   readonly isCancelled: boolean;
+  /** Whether its documents are on the device. */
   readonly status: SubscriptionStatus;
   /**
-   * Resolves when all matching documents are here; rejects when the server refuses the
-   * subscription, or the credential of this peer.
+   * Waits until all matching documents are on the device. Without a connection it waits. A peer
+   * that the server does not admit keeps trying: correct the cause and call it again.
+   *
+   * @throws `permission.denied`: the server refuses the subscription, or does not admit the peer.
+   * @throws `query.too_large`, `operation.refused`: the server refuses the subscription.
+   * @throws `store.closed`: the subscription is cancelled.
    */
   whenReady(): Promise<void>;
-  /** Ends it; the documents stay. May be called again. */
+  /** Ends the subscription. Its documents stay on the device. A second call has no effect. */
   cancel(): void;
 }
 
@@ -72,7 +119,15 @@ export interface SyncOptions {
   readonly onWarning: (message: string) => void;
 }
 
-/** The part of Sync that an app can use. */
+/**
+ * `peer.sync`: the connection to the server, and the subscriptions of a peer.
+ *
+ * @example
+ * peer.sync.registerSubscription("SELECT * FROM tasks");
+ * peer.sync.start();
+ * console.log(peer.sync.isActive); // true
+ * await peer.sync.stop();
+ */
 export type PeerConnection = Omit<Sync, "admit" | "close" | "exclude" | "note">;
 
 export class Sync {
@@ -93,7 +148,13 @@ export class Sync {
     this.#options = options;
   }
 
-  /** Connects to the server, and reconnects after each loss. May be called again. */
+  /**
+   * Connects to the server, and reconnects after each loss. While it is connected, the peer uploads
+   * its writes and receives the documents of its subscriptions. The process stays alive until
+   * `stop()` or `close()`. A second call has no effect.
+   *
+   * @throws `store.closed`: the peer is closed.
+   */
   start(): void {
     if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
     this.#hasStarted = true;
@@ -105,7 +166,7 @@ export class Sync {
     this.#options.onStatus();
   }
 
-  /** Disconnects. Local work continues. */
+  /** Closes the connection. Local reads and writes, and subscriptions, continue. */
   async stop(): Promise<void> {
     if (this.#isClosed) return;
     await this.#options.sync.stop();
@@ -113,10 +174,12 @@ export class Sync {
     this.#options.onStatus();
   }
 
+  /** Whether sync was started: there is a connection, or the peer tries to get one. */
   get isActive(): boolean {
     return this.#options.sync.status().phase !== "stopped";
   }
 
+  /** The current state of the connection. The event `status` reports each change of it. */
   get status(): SyncStatus {
     if (this.#last !== undefined) return this.#last;
     const state = stateOf(this.#options.sync.status());
@@ -124,13 +187,23 @@ export class Sync {
     return state === "connected" ? status : { ...status, ...this.#away };
   }
 
+  /** The subscriptions that are not cancelled. */
   get subscriptions(): SyncSubscription[] {
     return [...this.#subscriptions];
   }
 
   /**
-   * Subscribes to `SELECT * FROM collection [WHERE condition]`; throws for any other query. A
-   * refusal by the server shows in the status of the subscription, and as an error.
+   * Subscribes to the documents that a query selects. After a restart, register the subscription
+   * again: the same query with the same arguments continues where it was. If the server refuses it,
+   * its status becomes `refused` and the peer emits `error`.
+   *
+   * @param query - `SELECT * FROM collection [WHERE condition]`.
+   * @param args - A value for each `:name` in the query.
+   * @returns The subscription, which lasts until `cancel()`.
+   * @throws `query.syntax`, `query.semantic`: the query does more than select documents.
+   * @throws `query.arguments`: the arguments are not an object of values.
+   * @throws `query.too_large`: query and arguments do not fit into one message of 16 MB.
+   * @throws `store.closed`: the peer is closed.
    */
   registerSubscription(query: string, args: Arguments = {}): SyncSubscription {
     if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");

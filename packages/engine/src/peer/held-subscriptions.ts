@@ -5,6 +5,15 @@
 
 import { ERROR_CODES, PeerError, unreachable, type ValueObject } from "@bigpeer/protocol";
 
+/**
+ * The state of a subscription: `waiting` for documents, `ready` when all of them have arrived,
+ * `refused` by the server, or `cancelled`.
+ *
+ * @example
+ * const tasks = peer.sync.registerSubscription("SELECT * FROM tasks");
+ * const status: SubscriptionStatus = tasks.status;
+ * console.log(status); // waiting
+ */
 export type SubscriptionStatus = "waiting" | "ready" | "refused" | "cancelled";
 
 export interface PeerSubscription {

@@ -31,15 +31,28 @@ export const KEPT_BYTES_MAX: number = 64 * 1024 * 1024;
 /** Kept uploads that one maintenance transaction removes. */
 const KEPT_BATCH = 1000;
 
-/** A local transaction that the server refused or found stale. */
+/**
+ * A local write that the server refused. Its effect is undone on the device.
+ *
+ * @example
+ * const refused: readonly RefusedUpload[] = peer.store.refused();
+ * for (const { commitId, reason } of refused) {
+ *   console.error(`write ${commitId} was refused: ${reason}`);
+ *   await peer.store.clearRefused(commitId);
+ * }
+ */
 export interface RefusedUpload {
-  /** Id of the local transaction. */
+  /** Number of the local commit, as in the result of `execute`. */
   readonly commitId: number;
+  /** `refused`, or `stale` if the write is too old for the history that the server still has. */
   readonly kind: Exclude<OutcomeKind, "applied">;
+  /** Why the server refused it, in words. */
   readonly reason: string;
-  /** Wall clock of this device, in milliseconds: when it was written, and when its outcome came. */
+  /** When the device wrote it, in milliseconds since 1970 by the device's clock. */
   readonly at: number;
+  /** When its refusal came, in milliseconds since 1970 by the device's clock. */
   readonly refusedAt: number;
+  /** The steps of the write, one for each statement. */
   readonly steps: readonly UploadStep[];
 }
 

@@ -324,7 +324,14 @@ export type StoreAction =
   | ({ readonly kind: "reoffer"; readonly site: Site; readonly known: number } & OfConnection)
   | ({ readonly kind: "fork"; readonly site: Site; readonly number: number } & OfConnection);
 
-/** Why a connection ended: a code of `bye`, or what the peer found itself. */
+/**
+ * How a connection ended: a code of the server's `bye` message (docs/sync-protocol.md), or what the
+ * peer found itself, such as `lost` or `silent`.
+ *
+ * @example
+ * const isOutdated = (code: EndCode): boolean => code === "version";
+ * console.log(isOutdated("lost")); // false
+ */
 export type EndCode = Bye["code"] | "lost" | "silent" | "gap" | "too_large" | "store";
 
 export type SessionReport =

@@ -29,9 +29,18 @@ import { isOfAnother, siteRecordOf } from "./site-records.ts";
 import type { Transaction } from "./transaction.ts";
 import type { View } from "./view.ts";
 
-/** Operations of one local transaction of a peer, one element for each of its statements. */
+/**
+ * One statement of a local write: its time, and the operations that it made.
+ *
+ * @example
+ * const collectionsOf = (steps: readonly UploadStep[]): string[] =>
+ *   steps.flatMap(({ operations }) => operations.map(({ collection }) => collection));
+ * peer.on("refused", ({ steps }) => console.error("refused in", collectionsOf(steps)));
+ */
 export interface UploadStep {
+  /** When it was written, in ticks of the hybrid logical clock (docs/glossary.md). */
   readonly time: number;
+  /** Its operations, in their order. */
   readonly operations: readonly UploadOperation[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Runs the steps of a page as a reader would: saves its programs, types its commands into terminals,
- * and compares their output with what the page shows.
+ * Runs the steps of a page as a reader would: saves its programs, types its commands into
+ * terminals, and compares their output with what the page shows.
  *
  * In the output on a page, `…` stands for any text within a line, and on a line of its own for any
  * number of lines. A command that still runs is not started again: the page shows its whole output.

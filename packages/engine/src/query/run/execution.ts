@@ -16,9 +16,19 @@ import type { Choices } from "./early-choice.ts";
 import type { Lookout } from "./lookout.ts";
 import type { Profile } from "./profile.ts";
 
+/**
+ * A warning about a statement, or about one document for which a part of it could not be evaluated.
+ *
+ * @example
+ * const describe = ({ description }: Warning): string => description;
+ * const { warnings } = await peer.store.execute("SELECT * FROM taks");
+ * const [first] = warnings.map(describe);
+ * console.log(first); // unknown collection "taks" at line 1, column 15: no document was ever in it
+ */
 export interface Warning {
-  /** The document that the warning is about. */
+  /** Id of the document; absent if the warning is about the statement as a whole. */
   readonly _id?: Value;
+  /** What happened, in words. */
   readonly description: string;
 }
 

@@ -1,0 +1,103 @@
+/**
+ * The examples in the doc comments of the SDK are run, each with a peer of its own and a real
+ * server, and must print what their comments say. That they compile is checked with the reference
+ * (site/sdk-reference).
+ */
+
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual, promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { parseDocComment, printedLines } from "../../../site/sdk-reference/doc-comment.mjs";
+import { findComments, isSource, readFiles } from "../../../test/support/repository.ts";
+import { bundleScript } from "../../node/test/support/script.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { ROOT } from "./support/pages.ts";
+import { startRealServer } from "./support/real-server.ts";
+
+interface Example {
+  readonly place: string;
+  readonly code: string;
+}
+
+interface Outcome {
+  readonly place: string;
+  readonly printed: readonly string[];
+}
+
+/** All examples in the sources, with their places. */
+function findExamples(): Example[] {
+  const files = readFiles([".ts"]).filter(
+    (file) => isSource(file) && file.text.includes("@example"),
+  );
+  return files.flatMap((file) =>
+    findComments(file).flatMap(({ text, line }) =>
+      parseDocComment(`/*${text}*/`, line).examples.map((example) => {
+        return { place: `${file.path}:${example.line}`, code: example.code };
+      }),
+    ),
+  );
+}
+
+/** A program that runs all examples and prints a line of JSON for each. */
+function programOf(examples: readonly Example[]): string {
+  const entry = join(ROOT, "packages", "peer", "src", "index.ts");
+  const functions = examples.map(({ place, code }) => {
+    const body = code.replaceAll(/^import .*$/gm, "");
+    return `{ place: ${JSON.stringify(place)}, run: async (peer, console) => {\n${body}\n} },\n`;
+  });
+  return `
+import { format } from "node:util";
+import { openPeer, PeerError } from ${JSON.stringify(entry)};
+
+const [appId, apiKey, dataUrl] = process.argv.slice(2);
+const examples = [
+${functions.join("")}];
+for (const { place, run } of examples) {
+  const printed = [];
+  const log = (...values) => printed.push(format(...values));
+  const peer = await openPeer({ appId, url: dataUrl, token: apiKey, memory: true });
+  try {
+    await run(peer, { log, error: log });
+  } catch (error) {
+    printed.push(String(error));
+  } finally {
+    await peer.close();
+  }
+  process.stdout.write(\`\${JSON.stringify({ place, printed })}\\n\`);
+}
+`;
+}
+
+test("each example in a doc comment runs and prints what stands there", async () => {
+  const examples = findExamples();
+  const files = new Set(examples.map(({ place }) => place.split(":")[0]));
+  expect(files).toContain("packages/peer/src/peer.ts");
+  const path = join(temporaryFolder(), "examples.ts");
+  writeFileSync(path, programOf(examples));
+  const [server, script] = await Promise.all([startRealServer(), bundleScript(path)]);
+  onTestFinished(() => script.remove());
+  const { appId, apiKey, dataUrl } = server.content;
+  const parameters = [script.path, appId, apiKey, dataUrl];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, parameters);
+  expect(stderr).toBe("");
+  const outcomes = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line): Outcome => JSON.parse(line));
+  const shown = examples.map(({ place, code }) => ({ place, printed: printedLines(code) }));
+  expect(shown.flatMap(({ printed }) => printed).length).toBeGreaterThan(0);
+  // A line without a comment may print anything. If one with a comment differs, all are shown.
+  const asShown = outcomes.map(({ place, printed }, index) => {
+    const expected = shown[index]?.printed ?? [];
+    const found = printed.filter((line) => expected.includes(line) || isError(line));
+    return { place, printed: isDeepStrictEqual(found, expected) ? expected : printed };
+  });
+  expect(asShown).toEqual(shown);
+});
+
+/** What an example throws. */
+function isError(line: string): boolean {
+  return /^\w*Error\b/.test(line);
+}
