@@ -1,0 +1,5 @@
+/**
+ * Types of typescript.mjs, for the tests.
+ */
+
+export declare function loadTypescript(): Promise<unknown>;
