@@ -9,6 +9,7 @@ import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { bundleScript } from "../../node/test/support/script.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../protocol/test/support/test-size.ts";
 import { type PageRun, runPage } from "./support/page-run.ts";
 import { stepsOf } from "./support/page-steps.ts";
 import { pageOf } from "./support/pages.ts";
@@ -31,23 +32,27 @@ async function checkout(): Promise<string> {
   return folder;
 }
 
-test("each step of docs/tutorial.md prints what stands there", async () => {
-  const [folder, main] = await Promise.all([checkout(), bundle("server/src/main")]);
-  const page = pageOf("docs/tutorial.md");
-  const run: PageRun = {
-    folder,
-    // The server of the sources instead of the built one, on free ports.
-    inCommands: [["npm start -- ", `exec node ${main} `]],
-    inOutput: [
-      [":8080", ":…"],
-      [":8081", ":…"],
-    ],
-    env: { BIGPEER_PORT: "0", BIGPEER_MANAGEMENT_PORT: "0" },
-  };
-  await runPage(page, run);
-  const files = stepsOf(page).flatMap((step) => (step.kind === "file" ? [step.path] : []));
-  expect(files).toContain("tutorial/member.mjs");
-}, 180_000);
+test.runIf(isFullSize)(
+  "each step of docs/tutorial.md prints what stands there",
+  async () => {
+    const [folder, main] = await Promise.all([checkout(), bundle("server/src/main")]);
+    const page = pageOf("docs/tutorial.md");
+    const run: PageRun = {
+      folder,
+      // The server of the sources instead of the built one, on free ports.
+      inCommands: [["npm start -- ", `exec node ${main} `]],
+      inOutput: [
+        [":8080", ":…"],
+        [":8081", ":…"],
+      ],
+      env: { BIGPEER_PORT: "0", BIGPEER_MANAGEMENT_PORT: "0" },
+    };
+    await runPage(page, run);
+    const files = stepsOf(page).flatMap((step) => (step.kind === "file" ? [step.path] : []));
+    expect(files).toContain("tutorial/member.mjs");
+  },
+  180_000,
+);
 
 /** A page with one block of commands. */
 function consolePage(...lines: string[]): string {
