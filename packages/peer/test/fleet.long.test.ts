@@ -18,6 +18,8 @@ const PROCESSES = 8;
 const TEAMS = 20;
 const MINUTES = 2;
 const SERVER_KILLS = 2;
+/** A slow machine takes more time for as many. */
+const KILLS_MIN = 12;
 
 let serverScript: Script;
 let fleetScript: Script;
@@ -53,7 +55,7 @@ test("[S8] [S25] [S34] 200 peers that are killed and cut off while they write en
   expect(disturbed.serverKills).toBe(SERVER_KILLS);
   expect(acknowledged.size).toBeGreaterThan(1_000);
   expect(proxy.cuts).toBeGreaterThan(100);
-  expect(fleet.reduce((sum, { kills }) => sum + kills, 0)).toBeGreaterThan(10);
+  expect(fleet.reduce((sum, { kills }) => sum + kills, 0)).toBeGreaterThanOrEqual(KILLS_MIN);
   for (const each of fleet) await each.end("SIGTERM");
 });
 
@@ -83,7 +85,7 @@ async function makeTotals(served: Served): Promise<void> {
   }
 }
 
-/** Cuts, kills and starts again, until the time is over. */
+/** Cuts, kills and starts again, until the time is over and there were enough kills. */
 async function disturb(
   fleet: readonly FleetProcess[],
   proxy: CuttingProxy,
@@ -94,7 +96,7 @@ async function disturb(
   let serverKills = 0;
   const endMs = Date.now() + MINUTES * 60_000;
   const cutter = setInterval(() => proxy.cutOne(), 250);
-  for (let round = 1; Date.now() < endMs; round++) {
+  for (let round = 1; Date.now() < endMs || round <= KILLS_MIN; round++) {
     await wait(3_000 + Math.random() * 3_000);
     const victim = fleet[Math.floor(Math.random() * fleet.length)];
     await victim?.kill();
