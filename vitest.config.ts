@@ -1,21 +1,30 @@
 /**
- * How the tests run. Packages are read from their sources (the "source" export condition), so no
- * build is needed before a test. `unit` and `isolated` are everything that is quick and repeatable;
- * `long` and `alone` are random and endurance testing, which takes minutes.
+ * How the tests run. `unit` and `isolated` are everything that is quick and repeatable; `long` and
+ * `alone` are random and endurance testing, which takes minutes.
  *
  * The files of `unit` share the modules of a process: a module is read once, not once for each file.
  * A file that changes its process for good is in `isolated` and gets a process of its own. A file
  * that needs the whole machine is in `alone`.
+ *
+ * `npm test` and `npm run test:long` run the built packages, which their set-up brings up to date.
+ * `npx vitest`, `npm run coverage` and the files of `isolated` read the sources (the "source" export
+ * condition), so no build is needed before them.
  */
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { builtPackages, isBuilt } from "./test/support/built-packages.ts";
 
 const conditions = ["source", "node", "module", "import", "default"];
-const resolve = { conditions };
-const ssr = { resolve: { conditions } };
+const sources = { resolve: { conditions }, ssr: { resolve: { conditions } } };
+const packages = isBuilt ? { plugins: [builtPackages()] } : sources;
 
 /** `npm run test:full` runs all generated cases, `npm test` a part of them. */
 const isFullSize = process.env["TEST_SIZE"] === "full";
+
+/** No time decides a test: this is only for one that hangs, on any machine. */
+const TIMEOUT_MS = isFullSize ? 180_000 : 60_000;
+
+const setupFiles = ["./test/support/patient-waits.ts"];
 
 const longTests = ["packages/*/test/**/*.long.test.ts", "test/**/*.long.test.ts"];
 
@@ -37,12 +46,18 @@ const isolatedTests = [
   "packages/engine/test/peer/peer-bookkeeping.test.ts",
 ];
 
+/** Long tests that replace a module, which only works in the sources. */
+const replacingTests = ["packages/engine/test/query/planted-fault.long.test.ts"];
+
 /** The longest files, longest first: each starts before what is shorter, so that none is left over. */
 const longest = [
   "sim/sim.long.test.ts",
+  "management/management-kill.long.test.ts",
   "crdt/history.long.test.ts",
-  "sim/link-simulation.long.test.ts",
   "sim/crash.long.test.ts",
+  "sim/link-simulation.long.test.ts",
+  "killed-build.long.test.ts",
+  "sync/stream-history.long.test.ts",
   "sigkill.long.test.ts",
   "damaged-store.long.test.ts",
   "permission-fuzz.long.test.ts",
@@ -74,50 +89,65 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       {
-        resolve,
-        ssr,
+        ...packages,
         test: {
           name: "unit",
           include: ["packages/*/test/**/*.test.ts", "test/*.test.ts"],
           exclude: [...longTests, ...isolatedTests],
           isolate: false,
           provide: { isFullSize },
-          testTimeout: 60_000,
+          setupFiles,
+          testTimeout: TIMEOUT_MS,
+          hookTimeout: TIMEOUT_MS,
         },
       },
       {
-        resolve,
-        ssr,
+        ...sources,
         test: {
           name: "isolated",
           include: isolatedTests,
           provide: { isFullSize },
-          testTimeout: 60_000,
+          setupFiles,
+          testTimeout: TIMEOUT_MS,
+          hookTimeout: TIMEOUT_MS,
         },
       },
       {
-        resolve,
-        ssr,
+        ...packages,
         test: {
           name: "long",
           include: longTests,
-          exclude: aloneTests,
+          exclude: [...aloneTests, ...replacingTests],
           maxWorkers: 2,
           provide: { isFullSize: true },
           sequence: { groupOrder: 2 },
+          setupFiles,
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },
       },
       {
-        resolve,
-        ssr,
+        ...sources,
+        test: {
+          name: "replacing",
+          include: replacingTests,
+          maxWorkers: 2,
+          provide: { isFullSize: true },
+          sequence: { groupOrder: 2 },
+          setupFiles,
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        ...packages,
         test: {
           name: "alone",
           include: aloneTests,
           maxWorkers: 1,
           provide: { isFullSize: true },
           sequence: { groupOrder: 3 },
+          setupFiles,
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },

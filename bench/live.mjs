@@ -13,7 +13,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { LiveQueries, Store } from "@bigpeer/engine";
+import { LiveQueries } from "@bigpeer/engine/query";
+import { Store } from "@bigpeer/engine/store";
 import { nodePlatform, openLmdb } from "@bigpeer/node";
 import { fieldsOf, idOf } from "./floor/cars.mjs";
 

@@ -5,7 +5,8 @@
  * The floor of a repeated statement is the read itself: open a snapshot, look up a document that
  * does not exist, close the snapshot.
  */
-import { MemoryKeyValue, StatementRunner, Store } from "@bigpeer/engine";
+import { StatementRunner } from "@bigpeer/engine/query";
+import { MemoryKeyValue, Store } from "@bigpeer/engine/store";
 import { nodePlatform } from "@bigpeer/node";
 
 const STATEMENTS = [

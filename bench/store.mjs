@@ -12,7 +12,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { MemoryKeyValue, Store } from "@bigpeer/engine";
+import { MemoryKeyValue, Store } from "@bigpeer/engine/store";
 import { nodePlatform, openLmdb } from "@bigpeer/node";
 import { fieldsOf, idOf } from "./floor/cars.mjs";
 import { openRaw, putGroup, Recorder } from "./floor/raw-lmdb.mjs";

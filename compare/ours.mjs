@@ -4,7 +4,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { StatementRunner, Store } from "@bigpeer/engine";
+import { StatementRunner } from "@bigpeer/engine/query";
+import { Store } from "@bigpeer/engine/store";
 import { nodePlatform, openLmdb } from "@bigpeer/node";
 
 export class Ours {

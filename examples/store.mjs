@@ -1,7 +1,7 @@
 // Writes a document to a store and reads it back, without a server.
 // Run it after `npm run build`: node examples/store.mjs
 import { rmSync } from "node:fs";
-import { Store } from "@bigpeer/engine";
+import { Store } from "@bigpeer/engine/store";
 import { nodePlatform, openLmdb } from "@bigpeer/node";
 
 const folder = "./example-data";

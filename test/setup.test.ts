@@ -1,5 +1,6 @@
 /**
- * scripts/setup.mjs, run as real processes on a small clone with a stand-in for npm.
+ * scripts/setup.mjs and scripts/docs.mjs, run as real processes on a small clone with a stand-in for
+ * npm.
  */
 
 import {
@@ -19,6 +20,7 @@ import { ROOT } from "./support/repository.ts";
 
 const NPM_CI = "npm ci --include=dev --include=optional --loglevel=error --no-audit --no-fund";
 const INSTALLED_AND_BUILT = [NPM_CI, "npm end", "tsc -b"];
+const SITE_BUILT = [`site: ${NPM_CI}`, "site: npm end", "site"];
 
 function openClone(): FixtureClone {
   const clone = createFixtureClone();
@@ -85,18 +87,37 @@ test.runIf(isFullSize)(
   async () => {
     const clone = openClone();
     const { code } = await clone.pack("server");
-    expect(clone.calls()).toEqual(INSTALLED_AND_BUILT);
+    expect(clone.calls()).toEqual([...INSTALLED_AND_BUILT, ...SITE_BUILT]);
     expect(code).toBe(0);
     for (const name of readdirSync(join(ROOT, "packages"))) {
       const manifest = readFileSync(join(ROOT, "packages", name, "package.json"), "utf8");
-      expect(JSON.parse(manifest).scripts.prepack, name).toBe("node ../../scripts/setup.mjs");
+      const site = name === "server" ? " && node ../../scripts/docs.mjs build" : "";
+      const expected = `node ../../scripts/setup.mjs${site}`;
+      expect(JSON.parse(manifest).scripts.prepack, name).toBe(expected);
     }
   },
 );
 
+test("the site is built with its own tools, which are installed once, and stdout stays empty", async () => {
+  const clone = openClone();
+  const { code, stdout, stderr } = await clone.buildSite().ended;
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+  expect(stderr).toContain("bigpeer: installing the tools of the documentation site (npm ci)");
+  await clone.buildSite().ended;
+  expect(clone.calls()).toEqual([...SITE_BUILT, "site"]);
+});
+
+test.runIf(isFullSize)("a site that is not built is reported", async () => {
+  const clone = openClone();
+  const { code, stderr } = await clone.buildSite({ SITE_FAILS: "1" }).ended;
+  expect(code).toBe(1);
+  expect(stderr).toContain("bigpeer: the documentation site was not built: see above.");
+  expect(readdirSync(join(clone.root, "site"))).not.toContain(".setup-lock");
+});
+
 /** The copied page, by file. */
 function readPage(clone: FixtureClone): Record<string, string> {
-  const folder = join(clone.root, "packages/server/dist/docs-page");
+  const folder = join(clone.root, "packages/server/dist/api-page");
   const names = readdirSync(folder);
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 }
@@ -109,7 +130,7 @@ test.runIf(isFullSize)(
     const { "package.json": _, "swagger-ui.js": __, ...wanted } = PAGE;
     const copied = { ...wanted, version: "1.2.3" };
     expect(readPage(clone)).toEqual(copied);
-    const style = join(clone.root, "packages/server/dist/docs-page/swagger-ui.css");
+    const style = join(clone.root, "packages/server/dist/api-page/swagger-ui.css");
     writeFileSync(style, "left alone");
     await clone.setUp().ended;
     expect(readPage(clone)).toEqual({ ...copied, "swagger-ui.css": "left alone" });

@@ -51,7 +51,7 @@ test("no test uses only, skip or todo", () => {
   expect(checkLeftOutTests(files)).toEqual([]);
 });
 
-test("index.ts is the entry of a package and lists what it exports", () => {
+test("index.ts is an entry of a package and lists what it exports", () => {
   expect(checkEntries(files)).toEqual([]);
 });
 
@@ -141,13 +141,15 @@ test("a test with only, skip or todo is found", () => {
 test("export * and an inner index.ts are found", () => {
   const entry = plant("packages/engine/src/index.ts", `export * from "./a.ts";`);
   expect(checkEntries(entry)).toHaveLength(1);
-  expect(checkEntries(plant("packages/engine/src/store/index.ts", ""))).toHaveLength(1);
+  expect(checkEntries(plant("packages/engine/src/crdt/index.ts", ""))).toHaveLength(1);
 });
 
 test.each([
   ["packages/protocol/src/a.ts", `import { a } from "@bigpeer/engine";`, "upwards"],
   ["packages/engine/src/a.ts", `export { a } from "@bigpeer/server";`, "upwards"],
   ["packages/engine/src/a.ts", `import type { A } from "@bigpeer/protocol/dist/a.js";`, "deep"],
+  ["packages/server/src/a.ts", `import type { A } from "@bigpeer/engine/crdt";`, "deep"],
+  ["packages/server/src/a.ts", `import type { A } from "@bigpeer/engine/store/a.ts";`, "deep"],
   ["packages/engine/src/a.ts", `import { a } from "../../protocol/src/a.ts";`, "around the entry"],
   ["packages/engine/src/a.ts", `import { readFile } from "node:fs";`, "input and output"],
   ["packages/engine/src/a.ts", `const a = await import("lmdb");`, "third party, dynamic"],

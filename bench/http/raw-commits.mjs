@@ -9,7 +9,8 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { MemoryKeyValue, StatementRunner, Store } from "@bigpeer/engine";
+import { StatementRunner } from "@bigpeer/engine/query";
+import { MemoryKeyValue, Store } from "@bigpeer/engine/store";
 import { nodePlatform } from "@bigpeer/node";
 import { openRaw, putGroup, Recorder } from "../floor/raw-lmdb.mjs";
 import { DOCUMENTS, upsertOf } from "./cases.mjs";

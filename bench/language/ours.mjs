@@ -4,7 +4,8 @@
  */
 
 import { setTimeout } from "node:timers/promises";
-import { StatementRunner, Store } from "@bigpeer/engine";
+import { StatementRunner } from "@bigpeer/engine/query";
+import { Store } from "@bigpeer/engine/store";
 import { nodePlatform, openLmdb } from "@bigpeer/node";
 import { COLOR, TOP, YEAR } from "./documents.mjs";
 

@@ -3,7 +3,8 @@
  * over HTTP, or into a store in this process. The order is that of creation, or that of ids, which
  * is easier for a store.
  */
-import { StatementRunner, Store } from "@bigpeer/engine";
+import { StatementRunner } from "@bigpeer/engine/query";
+import { Store } from "@bigpeer/engine/store";
 import { nodePlatform, openLmdb } from "@bigpeer/node";
 import { fieldsOf, idOf } from "../floor/cars.mjs";
 import { answer } from "../sync/answers.mjs";

@@ -4,7 +4,8 @@
  * documents and resolve when they are durable.
  */
 import { setImmediate } from "node:timers/promises";
-import { Store, SyncServer } from "@bigpeer/engine";
+import { Store } from "@bigpeer/engine/store";
+import { SyncServer } from "@bigpeer/engine/sync";
 import { nodePlatform, openLmdb } from "@bigpeer/node";
 import { answer } from "./answers.mjs";
 import { SPEECHES } from "./speech.mjs";

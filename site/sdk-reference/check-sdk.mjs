@@ -4,6 +4,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { findHeadings } from "../markdown-links.mjs";
 import { documentLinks, symbolLinks } from "./doc-links.mjs";
 import { DESCRIBED_ELSEWHERE, PAGES } from "./pages.mjs";
 import { ENTRY, ROOT } from "./sdk-program.mjs";
@@ -105,9 +106,10 @@ function checkDocument(target) {
   const [path, anchor] = target.split("#");
   if (!existsSync(join(ROOT, path))) return [`names ${target}, which does not exist`];
   if (anchor === undefined) return [];
-  const headings = readFileSync(join(ROOT, path), "utf8").matchAll(/^#+ (.+)$/gm);
-  const anchors = Array.from(headings, ([, text]) => text.toLowerCase().replaceAll(/\W+/g, "-"));
-  return anchors.includes(anchor) ? [] : [`names ${target}, which has no such heading`];
+  const headings = findHeadings(readFileSync(join(ROOT, path), "utf8"));
+  return headings.some((heading) => heading.anchor === anchor)
+    ? []
+    : [`names ${target}, which has no such heading`];
 }
 
 function complain({ path, line }, name, text) {

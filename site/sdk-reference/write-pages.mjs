@@ -1,10 +1,11 @@
 /**
- * The pages of the reference as Markdown for VitePress.
+ * The pages of the reference as Markdown.
  *
- * Text outside of code is escaped, since VitePress reads `<` as a tag and two braces as an
- * expression. Links are relative: between the pages, and to the documents of the repository.
+ * `<` outside of code is escaped, so that no viewer reads it as a tag. Links are relative: between
+ * the pages, and to the documents of the repository.
  */
 
+import { anchorOf } from "../markdown-links.mjs";
 import { replaceLinks } from "./doc-links.mjs";
 import { DESCRIBED_ELSEWHERE, PAGES } from "./pages.mjs";
 
@@ -84,7 +85,7 @@ class PageWriter {
       this.#examples(doc),
       this.#properties(properties),
       ...methods.map((method) =>
-        joinBlocks(methodHeading(name, method.name), this.#callable(method.signatures)),
+        joinBlocks(`### ${methodTitle(name, method.name)}`, this.#callable(method.signatures)),
       ),
     );
   }
@@ -179,7 +180,7 @@ class PageWriter {
     const isMethod = this.#symbols
       .get(name)
       .members.some((each) => each.name === member && each.signatures.length > 0);
-    const anchor = (isMethod ? `${name}-${member}` : name).toLowerCase();
+    const anchor = anchorOf(isMethod ? methodTitle(name, member) : name);
     return `[${codeSpan(target)}](${this.#pages.get(name)}#${anchor})`;
   }
 
@@ -205,8 +206,8 @@ function signatureText({ name, typeParameters, parameters, returns }) {
   return `${name}${typeParameters}(\n${shown.map((each) => `  ${each},\n`).join("")})${end}`;
 }
 
-function methodHeading(symbol, method) {
-  return method === "constructor" ? `### new ${symbol}()` : `### ${symbol}.${method}()`;
+function methodTitle(symbol, method) {
+  return method === "constructor" ? `new ${symbol}()` : `${symbol}.${method}()`;
 }
 
 /** A long union has one line for each alternative. */
@@ -229,21 +230,16 @@ function alternativesOf(definition) {
   return parts;
 }
 
-/** Outside of code, VitePress must find neither tags nor expressions; links are replaced later. */
+/** Outside of code there are no tags; links are replaced later. */
 function escapeText(text) {
   return text
     .split(/(`[^`]*`)/)
-    .map((part, place) =>
-      place % 2 === 1
-        ? codeSpan(part.slice(1, -1))
-        : part.replaceAll("<", "&lt;").replaceAll("{{", "&#123;&#123;"),
-    )
+    .map((part, place) => (place % 2 === 1 ? part : part.replaceAll("<", "&lt;")))
     .join("");
 }
 
 function codeSpan(text) {
-  if (!text.includes("{{")) return `\`${text}\``;
-  return `<code v-pre>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</code>`;
+  return `\`${text}\``;
 }
 
 function codeOf(text) {

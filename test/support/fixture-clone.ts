@@ -1,7 +1,7 @@
 /**
- * A clone in a temporary folder on which scripts/setup.mjs can be run for real, with no network: its
- * `npm` and its `tsc` are small programs that write down that they were called, and `npm ci` takes as
- * long as it is told to.
+ * A clone in a temporary folder on which scripts/setup.mjs and scripts/docs.mjs can be run for real,
+ * with no network: its `npm`, its `tsc` and the build of its site are small programs that write down
+ * that they were called, and `npm ci` takes as long as it is told to.
  */
 import { spawn } from "node:child_process";
 import {
@@ -28,9 +28,14 @@ export interface FixtureClone {
   readonly root: string;
   /** Runs the set-up; `env` is added to the environment, `nodeOptions` to the command line. */
   readonly setUp: (env?: Record<string, string>, nodeOptions?: string[]) => RunningSetUp;
+  /** Builds the documentation site; `env` is added to the environment. */
+  readonly buildSite: (env?: Record<string, string>) => RunningSetUp;
   /** Runs the real `npm pack` on a package of the clone that has the manifest of ours. */
   readonly pack: (name: string) => Promise<Outcome>;
-  /** What was called so far, in order: `npm ci …`, `npm end`, `tsc -b`. */
+  /**
+   * What was called so far, in order: `npm ci …`, `npm end`, `tsc -b`, `site`. A line of npm in the
+   * folder of the site begins with `site: `.
+   */
   readonly calls: () => string[];
   readonly changeLockFile: () => void;
   readonly remove: () => void;
@@ -46,7 +51,8 @@ export interface RunningSetUp {
 
 const NPM = `#!/usr/bin/env node
 const fs = require("node:fs");
-const write = (line) => fs.appendFileSync(process.env.CALLS, line + "\\n");
+const place = process.cwd().endsWith("/site") ? "site: " : "";
+const write = (line) => fs.appendFileSync(process.env.CALLS, place + line + "\\n");
 const settings = Object.entries(process.env)
   .filter(([name]) => /^npm_config_(omit|production|dry_run|workspace|registry)$/i.test(name));
 write(["npm", ...process.argv.slice(2)].join(" "));
@@ -76,6 +82,21 @@ if (process.env.TSC_FAILS) {
 }
 `;
 
+const SITE = `
+import { appendFileSync } from "node:fs";
+appendFileSync(process.env.CALLS, "site\\n");
+console.log("built some pages");
+if (process.env.SITE_FAILS) process.exitCode = 1;
+`;
+
+const SCRIPTS = [
+  "scripts/setup.mjs",
+  "scripts/copy-api-page.mjs",
+  "scripts/docs.mjs",
+  "scripts/folder-lock.mjs",
+  "scripts/npm-packages.mjs",
+];
+
 /** What stands for the package with the page, by file. */
 export const PAGE: Readonly<Record<string, string>> = {
   "package.json": '{"version":"1.2.3"}',
@@ -92,11 +113,12 @@ export function createFixtureClone(): FixtureClone {
   const callsPath = join(root, "calls.log");
   mkdirSync(join(root, "scripts"));
   mkdirSync(join(root, "bin"));
-  for (const script of ["scripts/setup.mjs", "scripts/copy-docs-page.mjs"]) {
-    copyFileSync(join(ROOT, script), join(root, script));
-  }
+  mkdirSync(join(root, "site"));
+  for (const script of SCRIPTS) copyFileSync(join(ROOT, script), join(root, script));
   writeFileSync(join(root, "bin/npm"), NPM, { mode: 0o755 });
   writeFileSync(join(root, "package-lock.json"), "{}\n");
+  writeFileSync(join(root, "site/package-lock.json"), "{}\n");
+  writeFileSync(join(root, "site/build.mjs"), SITE);
   const fixtureEnv = {
     PATH: [join(root, "bin"), process.env["PATH"]].join(delimiter),
     CALLS: callsPath,
@@ -106,6 +128,10 @@ export function createFixtureClone(): FixtureClone {
   return {
     root,
     setUp: (env = {}, nodeOptions = []) => startSetUp(root, { ...fixtureEnv, ...env }, nodeOptions),
+    buildSite: (env = {}) => {
+      const script = join(root, "scripts/docs.mjs");
+      return start(process.execPath, [script, "build"], { ...fixtureEnv, ...env });
+    },
     pack: (name) => pack(root, name, fixtureEnv),
     calls: () =>
       existsSync(callsPath) ? readFileSync(callsPath, "utf8").trimEnd().split("\n") : [],

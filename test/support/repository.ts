@@ -31,7 +31,7 @@ export interface Excerpt {
 
 export const ROOT: string = fileURLToPath(new URL("../..", import.meta.url));
 
-const SKIPPED_FOLDERS = new Set([".git", "node_modules", "dist", "data", "coverage"]);
+const SKIPPED_FOLDERS = new Set([".git", ".temp", "node_modules", "dist", "data", "coverage"]);
 
 /** Every file of the repository whose name ends in one of the endings, in order of path. */
 export function readFiles(endings: readonly string[]): SourceFile[] {

@@ -71,10 +71,9 @@ const QUERY_ORDER: readonly (readonly string[])[] = [
   ["live"],
   ["command"],
   ["request.ts"],
-  ["statement-transaction.ts"],
-  ["chosen-writes.ts"],
-  ["prepared-texts.ts"],
+  ["task"],
   ["statement-runner.ts"],
+  ["index.ts"],
 ];
 
 const SYNC = "packages/engine/src/sync/";
@@ -93,6 +92,7 @@ const SYNC_ORDER: readonly (readonly string[])[] = [
   ["device"],
   ["connection"],
   ["sync-server.ts"],
+  ["index.ts"],
 ];
 
 const SERVER = "packages/server/src/";
@@ -115,6 +115,7 @@ const SERVER_ORDER: readonly (readonly string[])[] = [
   ["data-api"],
   ["management"],
   ["openapi"],
+  ["documentation"],
   ["server.ts"],
   ["command"],
   ["main.ts", "index.ts"],
@@ -197,8 +198,22 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
   ["server", ["index.ts", "main.ts", "server.ts"]],
 ]);
 
+/** The folders of a package that others import by an entry of their own, such as @bigpeer/engine/store. */
+const ENTRY_FOLDERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["engine", ["store", "query", "sync", "peer", "link"]],
+]);
+
 /** Files that nothing imports because something outside the sources starts there. */
-const ENTRY = /\/src\/(index|main)\.ts$|\.d\.ts$/;
+function isStart(path: string): boolean {
+  return isEntry(path) || /\/src\/main\.ts$|\.d\.ts$/.test(path);
+}
+
+function isEntry(path: string): boolean {
+  const [, owner = "", folder] =
+    /^packages\/([^/]+)\/src\/(?:([^/]+)\/)?index\.ts$/.exec(path) ?? [];
+  if (owner === "") return false;
+  return folder === undefined || (ENTRY_FOLDERS.get(owner)?.includes(folder) ?? false);
+}
 
 const BANNED_NAMES = /^(utils?|helpers?|common|misc|types|manager|impl)$/;
 const UNFINISHED = /\b(TODO|FIXME|HACK|XXX)\b/;
@@ -336,9 +351,8 @@ export function checkLeftOutTests(files: readonly SourceFile[]): string[] {
 
 export function checkEntries(files: readonly SourceFile[]): string[] {
   return files.filter(isSource).flatMap((file) => {
-    const isEntry = /^packages\/[^/]+\/src\/index\.ts$/.test(file.path);
-    if (!isEntry && file.path.endsWith("/index.ts")) {
-      return [`${file.path}:1: index.ts is only the entry of a package`];
+    if (!isEntry(file.path) && file.path.endsWith("/index.ts")) {
+      return [`${file.path}:1: index.ts is only an entry of a package`];
     }
     return findImports(file)
       .filter((found) => found.isExportAll)
@@ -387,8 +401,10 @@ function complainAboutRelative(file: SourceFile, specifier: string): string | un
 
 function complainAboutSibling(file: SourceFile, specifier: string): string | undefined {
   const from = packageOf(file.path);
-  const [, to = "", rest] = specifier.split("/");
-  if (rest !== undefined) return `${specifier}: import a package by its entry`;
+  const [, to = "", ...inner] = specifier.split("/");
+  if (inner.length > 0 && !ENTRY_FOLDERS.get(to)?.includes(inner.join("/"))) {
+    return `${specifier}: import a package by its entries`;
+  }
   if (from === undefined || from === to || ARROWS[from]?.includes(to)) return undefined;
   return `${from} must not import ${to}`;
 }
@@ -431,6 +447,6 @@ export function checkOrphans(files: readonly SourceFile[]): string[] {
     ),
   );
   return sources
-    .filter(({ path }) => !ENTRY.test(path) && !imported.has(path))
+    .filter(({ path }) => !isStart(path) && !imported.has(path))
     .map(({ path }) => `${path}:1: no source imports this file`);
 }

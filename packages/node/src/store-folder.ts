@@ -9,21 +9,18 @@
 
 import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { Key, KeyValue, Platform, Snapshot } from "@bigpeer/engine";
 import {
   type AcceptedRest,
-  type Key,
-  type KeyValue,
-  type Platform,
   readIdentity,
   renewIdentity,
-  type Snapshot,
   Store,
   type StoreOptions,
   StoreSnapshot,
   type VerifyReport,
   type View,
   verify,
-} from "@bigpeer/engine";
+} from "@bigpeer/engine/store";
 import { PeerError } from "@bigpeer/protocol";
 import {
   beginIncarnation,

@@ -2,7 +2,8 @@
  * The statement language against the recorded cases, on LMDB: the same outcomes as in memory.
  */
 
-import { StatementRunner, Store } from "@bigpeer/engine";
+import { StatementRunner } from "@bigpeer/engine/query";
+import { Store } from "@bigpeer/engine/store";
 import { expect, test } from "vitest";
 import { readCases } from "../../engine/test/conformance/cases.ts";
 import { DIFFERENCES } from "../../engine/test/conformance/differences.ts";

@@ -9,7 +9,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { FORMAT_VERSION, type Identity, type KeyValue, Store } from "@bigpeer/engine";
+import type { KeyValue } from "@bigpeer/engine";
+import { FORMAT_VERSION, type Identity, Store } from "@bigpeer/engine/store";
 import { expect, test } from "vitest";
 import { openLmdb } from "../src/lmdb/lmdb-key-value.ts";
 import { createStore, openStore, readStore, type StoreFolder } from "../src/store-folder.ts";

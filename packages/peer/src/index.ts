@@ -2,13 +2,9 @@
  * The small peer for Node: an offline-first store that syncs with a Big Peer.
  */
 
-export type {
-  EndCode,
-  RefusedUpload,
-  SubscriptionStatus,
-  UploadStep,
-  Warning,
-} from "@bigpeer/engine";
+export type { EndCode, RefusedUpload, SubscriptionStatus } from "@bigpeer/engine/peer";
+export type { Warning } from "@bigpeer/engine/query";
+export type { UploadStep } from "@bigpeer/engine/store";
 export { type ErrorCode, type ErrorDetails, PeerError, type TextPlace } from "@bigpeer/protocol";
 export type { AuthStatus, PeerAuth } from "./auth.ts";
 export type { Listener } from "./event-hub.ts";

@@ -4,14 +4,14 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate } from "node:timers/promises";
+import type { RefusedUpload } from "@bigpeer/engine/peer";
 import {
-  type RefusedUpload,
   type StatementRequest,
   type StatementResult,
   StatementRunner,
   type StatementRunnerOptions,
   type Warning,
-} from "@bigpeer/engine";
+} from "@bigpeer/engine/query";
 import { PeerError } from "@bigpeer/protocol";
 import {
   checkQuery,

@@ -4,14 +4,14 @@
  */
 
 import { AsyncResource } from "node:async_hooks";
+import type { Platform } from "@bigpeer/engine";
 import {
   type Advance,
   LiveQueries,
   type LiveQuery,
-  type Platform,
   type Registration,
-  type Store,
-} from "@bigpeer/engine";
+} from "@bigpeer/engine/query";
+import type { Store } from "@bigpeer/engine/store";
 import { PeerError } from "@bigpeer/protocol";
 import { Observer, type ObserverCallback, type StoreObserver } from "./observer.ts";
 

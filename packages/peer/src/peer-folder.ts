@@ -5,7 +5,8 @@
  * Unsent writes that both have are uploaded once, by whichever connects first (S31).
  */
 
-import { type KeyValue, MemoryKeyValue, type Platform, type Store } from "@bigpeer/engine";
+import type { KeyValue, Platform } from "@bigpeer/engine";
+import { MemoryKeyValue, type Store } from "@bigpeer/engine/store";
 import {
   acquireFolderLock,
   createStore,

@@ -6,14 +6,8 @@
  */
 
 import { platform as osName } from "node:os";
-import {
-  MemoryPool,
-  PeerStore,
-  PeerSync,
-  type PeerSyncEvent,
-  type RefusedUpload,
-  type SystemRow,
-} from "@bigpeer/engine";
+import { PeerStore, PeerSync, type PeerSyncEvent, type RefusedUpload } from "@bigpeer/engine/peer";
+import { MemoryPool, type SystemRow } from "@bigpeer/engine/query";
 import { nodePlatform } from "@bigpeer/node";
 import {
   assert,

@@ -4,7 +4,7 @@
  * The server sends the list, and only while the app observes it (S41).
  */
 
-import type { PeerSync, Presence as ServerPresence } from "@bigpeer/engine";
+import type { PeerSync, Presence as ServerPresence } from "@bigpeer/engine/peer";
 import { equalValues, type PeerDescription, PeerError, type PresentPeer } from "@bigpeer/protocol";
 import { kindOf } from "./argument-check.ts";
 import { checkMetadata } from "./options.ts";

@@ -6,7 +6,8 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import type { RunReply, StatementResult, StatementRunner } from "@bigpeer/engine";
+import type { RunReply } from "@bigpeer/engine/peer";
+import type { StatementResult, StatementRunner } from "@bigpeer/engine/query";
 import {
   encodeCbor,
   PeerError,

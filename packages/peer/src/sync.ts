@@ -8,7 +8,7 @@ import type {
   PeerSync,
   PeerSyncStatus,
   SubscriptionStatus,
-} from "@bigpeer/engine";
+} from "@bigpeer/engine/peer";
 import {
   checkValue,
   type ErrorCode,

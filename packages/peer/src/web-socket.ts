@@ -3,7 +3,8 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import type { Channel, DialHandle, DialHandlers } from "@bigpeer/engine";
+import type { Channel } from "@bigpeer/engine";
+import type { DialHandle, DialHandlers } from "@bigpeer/engine/peer";
 import { SYNC_MESSAGE_BYTES_MAX } from "@bigpeer/protocol";
 import { WebSocket } from "ws";
 import { type ConnectionFault, faultOfAnswer, faultOfError } from "./connection-fault.ts";

@@ -2,7 +2,8 @@
  * As whom a peer speaks with a real server: logins, their renewal, logout, and what happens to the
  * documents when less is permitted than before.
  */
-import { PeerStore, type Permissions, readPermissions } from "@bigpeer/engine";
+import { PeerStore } from "@bigpeer/engine/peer";
+import { type Permissions, readPermissions } from "@bigpeer/engine/query";
 import { nodePlatform } from "@bigpeer/node";
 import type { PeerError, ValueObject } from "@bigpeer/protocol";
 import { afterEach, expect, test, vi } from "vitest";

@@ -5,13 +5,14 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { bundleScript } from "../../node/test/support/script.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../protocol/test/support/test-size.ts";
 import { blocksOf, pageOf, ROOT } from "./support/pages.ts";
 import { startRealServer } from "./support/real-server.ts";
+import { until } from "./support/turns.ts";
 
 /** What a program of ours prints. */
 async function run(path: string, cwd: string): Promise<string> {
@@ -57,26 +58,29 @@ async function runBlock(block: string, content: object, folder: string): Promise
   return run(join(folder, "program.mjs"), folder);
 }
 
-test("[P22] the guide of docs/authentication.md logs a user in, whose rules apply", async () => {
-  const server = await startRealServer({ managementPort: 0 });
-  const managementUrl = server.running.managementUrl ?? "";
-  const [curl = ""] = blocksOf("docs/authentication.md", "sh");
-  await createProvider(managementUrl, /-d '(.*)'/s.exec(curl)?.[1] ?? "");
-  const program = blocksOf("docs/authentication.md", "js").find((b) => b.includes("signToken"));
-  const printed = await runBlock(program ?? "", server.content, temporaryFolder());
-  expect(pageOf("docs/authentication.md")).toContain(`\`\`\`\n${printed}\`\`\``);
-  const [provider = ""] = blocksOf("docs/permissions.md", "json").filter((b) =>
-    b.includes(":claims"),
-  );
-  await createProvider(managementUrl, provider);
-});
+test.runIf(isFullSize)(
+  "[P22] the guide of docs/authentication.md logs a user in, whose rules apply",
+  async () => {
+    const server = await startRealServer({ managementPort: 0 });
+    const managementUrl = server.running.managementUrl ?? "";
+    const [curl = ""] = blocksOf("docs/authentication.md", "sh");
+    await createProvider(managementUrl, /-d '(.*)'/s.exec(curl)?.[1] ?? "");
+    const program = blocksOf("docs/authentication.md", "js").find((b) => b.includes("signToken"));
+    const printed = await runBlock(program ?? "", server.content, temporaryFolder());
+    expect(pageOf("docs/authentication.md")).toContain(`\`\`\`\n${printed}\`\`\``);
+    const [provider = ""] = blocksOf("docs/permissions.md", "json").filter((b) =>
+      b.includes(":claims"),
+    );
+    await createProvider(managementUrl, provider);
+  },
+);
 
 test("the first peer of the README prints the documented output, and the same tasks again", async () => {
   const server = await startRealServer();
   const plants = await server.peer();
   await plants.store.execute("INSERT INTO tasks DOCUMENTS ({'title': 'Water the plants'})");
   plants.sync.start();
-  while (plants.sync.status.pendingCount > 0) await setImmediate();
+  await until(() => plants.sync.status.pendingCount === 0);
   const program = blocksOf("README.md", "js").find((block) => block.includes("openPeer")) ?? "";
   const folder = temporaryFolder();
   const printed = await runBlock(program, server.content, folder);
@@ -85,7 +89,7 @@ test("the first peer of the README prints the documented output, and the same ta
   expect(again).toContain("synced: [ { title: 'Buy milk' }, { title: 'Water the plants' } ]\n");
 });
 
-test("the example with two peers prints the documented output", async () => {
+test.runIf(isFullSize)("the example with two peers prints the documented output", async () => {
   const printed = await run(join(ROOT, "examples", "two-peers.mjs"), temporaryFolder());
   // In which order fields of several writers come is no matter.
   const served = printed.replaceAll(/\{[^}]*isServed: true[^}]*\}/g, "…");

@@ -4,7 +4,7 @@
  * moment at which the app on the peer sees it.
  */
 
-import { type Permissions, readPermissions } from "@bigpeer/engine";
+import { type Permissions, readPermissions } from "@bigpeer/engine/query";
 import { nodePlatform } from "@bigpeer/node";
 import { expect, test } from "vitest";
 import { SERVER } from "../../server/src/registry/audit-log.ts";

@@ -3,7 +3,7 @@
  */
 import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Store } from "@bigpeer/engine";
+import { Store } from "@bigpeer/engine/store";
 import { nodePlatform } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";

@@ -3,7 +3,7 @@
  */
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { readPermissions } from "@bigpeer/engine";
+import { readPermissions } from "@bigpeer/engine/query";
 import type { PeerError } from "@bigpeer/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";

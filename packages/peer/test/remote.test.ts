@@ -1,7 +1,7 @@
 /**
  * Statements of others on a peer: what its app allows, within which bounds, and how they end.
  */
-import type { RunPiece } from "@bigpeer/engine";
+import type { RunPiece } from "@bigpeer/engine/peer";
 import { encodeCbor, type RunMessage, type Value } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import type { LocalStore } from "../src/local-store.ts";

@@ -15,7 +15,7 @@ import { RingServer, type Row } from "./support/ring-server.ts";
 import { HIDDEN, type Order, RingWriter, SHOWN, TEAMS } from "./support/ring-writer.ts";
 import { FleetProcess } from "./support/running-fleet.ts";
 
-const SECONDS = Number(process.env["RING_SECONDS"] ?? 180);
+const SECONDS = Number(process.env["RING_SECONDS"] ?? 120);
 const PEERS = 6;
 const WRITERS = 3;
 const REST_MS = 5_000;

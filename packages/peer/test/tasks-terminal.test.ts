@@ -66,64 +66,68 @@ async function askPeers({ running, content }: RealServer, statement: string): Pr
   return response.json();
 }
 
-test("the tasks example shows tasks, sync and other peers, and answers remote statements", {
-  timeout: 60_000,
-}, async () => {
-  const server = await startRealServer();
-  const terminal = await open(server, "--name", "till");
-  await terminal.shown("sync: connected, 0 to be uploaded");
-  await terminal.shown("tasks: none");
-  await terminal.shown("peers: none");
+test.runIf(isFullSize)(
+  "the tasks example shows tasks, sync and other peers, and answers remote statements",
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    const server = await startRealServer();
+    const terminal = await open(server, "--name", "till");
+    await terminal.shown("sync: connected, 0 to be uploaded");
+    await terminal.shown("tasks: none");
+    await terminal.shown("peers: none");
 
-  // What is typed is stored, shown and uploaded; what others do is shown as well.
-  terminal.type("add Tea");
-  await terminal.shown("tasks: 1 [ ] Tea");
-  const other = await server.peer({ deviceName: "phone" });
-  other.sync.registerSubscription("SELECT * FROM tasks");
-  const titles: unknown[] = [];
-  other.store.registerObserver("SELECT title FROM tasks", ({ items }) => {
-    titles.push(...items.map((item) => item["title"]));
-  });
-  other.sync.start();
-  await terminal.shown("peers: phone");
-  await until(() => titles.includes("Tea"));
-  const cake = { _id: "c", title: "Cake\u001b[2J", isDone: false };
-  await other.store.execute("INSERT INTO tasks DOCUMENTS (:cake)", { cake });
-  await terminal.shown("tasks: 1 [ ] Cake [2J");
-  terminal.type("toggle 2");
-  await terminal.shown("tasks: 2 [x] Tea");
-  terminal.type("toggle 9");
-  await terminal.shown("news: expected a number from 1 to 2");
-  terminal.type("add ");
-  await terminal.shown("news: expected a title");
-  terminal.type("sing");
-  await terminal.shown('news: expected add, toggle or quit, found "sing"');
+    // What is typed is stored, shown and uploaded; what others do is shown as well.
+    terminal.type("add Tea");
+    await terminal.shown("tasks: 1 [ ] Tea");
+    const other = await server.peer({ deviceName: "phone" });
+    other.sync.registerSubscription("SELECT * FROM tasks");
+    const titles: unknown[] = [];
+    other.store.registerObserver("SELECT title FROM tasks", ({ items }) => {
+      titles.push(...items.map((item) => item["title"]));
+    });
+    other.sync.start();
+    await terminal.shown("peers: phone");
+    await until(() => titles.includes("Tea"));
+    const cake = { _id: "c", title: "Cake\u001b[2J", isDone: false };
+    await other.store.execute("INSERT INTO tasks DOCUMENTS (:cake)", { cake });
+    await terminal.shown("tasks: 1 [ ] Cake [2J");
+    terminal.type("toggle 2");
+    await terminal.shown("tasks: 2 [x] Tea");
+    terminal.type("toggle 9");
+    await terminal.shown("news: expected a number from 1 to 2");
+    terminal.type("add ");
+    await terminal.shown("news: expected a title");
+    terminal.type("sing");
+    await terminal.shown('news: expected add, toggle or quit, found "sing"');
 
-  // Only the one that was asked for is asked.
-  const where = "SYNC CONTEXT ( PEERS WHERE deviceName = 'till' )";
-  const read = "SELECT title FROM tasks WHERE isDone = true";
-  expect(await askPeers(server, `${where} ${read}`)).toEqual({
-    result: [expect.objectContaining({ items: [{ title: "Tea" }] })],
-  });
-  await until(() =>
-    /news: remote statement: SELECT title.*: 1 rows in \d+ ms\n/.test(terminal.text),
-  );
-  expect(await askPeers(server, `${where} DELETE FROM tasks`)).toEqual({
-    result: [
-      expect.objectContaining({
-        items: [],
-        error: { description: expect.stringContaining("runs only statements that read") },
-      }),
-    ],
-  });
-  await terminal.shown(
-    "news: remote statement: DELETE FROM tasks: the app of this peer runs only statements that read",
-  );
+    // Only the one that was asked for is asked.
+    const where = "SYNC CONTEXT ( PEERS WHERE deviceName = 'till' )";
+    const read = "SELECT title FROM tasks WHERE isDone = true";
+    expect(await askPeers(server, `${where} ${read}`)).toEqual({
+      result: [expect.objectContaining({ items: [{ title: "Tea" }] })],
+    });
+    await until(() =>
+      /news: remote statement: SELECT title.*: 1 rows in \d+ ms\n/.test(terminal.text),
+    );
+    expect(await askPeers(server, `${where} DELETE FROM tasks`)).toEqual({
+      result: [
+        expect.objectContaining({
+          items: [],
+          error: { description: expect.stringContaining("runs only statements that read") },
+        }),
+      ],
+    });
+    await terminal.shown(
+      "news: remote statement: DELETE FROM tasks: the app of this peer runs only statements that read",
+    );
 
-  terminal.type("quit");
-  expect(await terminal.ended).toEqual([0, null]);
-  expect(terminal.errorText).toBe("");
-});
+    terminal.type("quit");
+    expect(await terminal.ended).toEqual([0, null]);
+    expect(terminal.errorText).toBe("");
+  },
+);
 
 test.runIf(isFullSize)(
   "the tasks example prints its options with --help, and after an unknown one",

@@ -19,6 +19,7 @@ export {
 } from "./error.ts";
 export { encodeBase64, parseJson, parseJsonIncremental, stringifyJson } from "./json.ts";
 export type { JsonLimits } from "./json-reader.ts";
+export { knownText } from "./known-text.ts";
 export { nearest } from "./near-name.ts";
 export {
   type AttachmentOperation,

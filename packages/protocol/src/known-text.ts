@@ -1,5 +1,6 @@
 /**
- * Known text: interned short strings, decoded from bytes without a call into the host.
+ * Known text: interned short strings, decoded from bytes without a call into the host. All formats
+ * of a process share one table.
  *
  * Fields repeat their names and many of their values. Interning returns a known string: that is
  * faster than creating one, takes no memory, and makes later comparison faster. An unknown string
@@ -12,22 +13,19 @@ const KNOWN_COUNT = 4096;
 /** The upper bits of a 32-bit hash select the slot. */
 const KNOWN_SHIFT = 20;
 
-/** Up to here a loop over the bytes is faster than the call into the host. */
-export const SHORT_TEXT_SIZE_MAX = 40;
-
 const known: string[] = Array.from({ length: KNOWN_COUNT }, () => "");
 /** The last hash in each slot: text is interned when it comes a second time. */
 const lastHashes: Int32Array = new Int32Array(KNOWN_COUNT);
 
-/** For each size a reusable list of characters: the arguments of one call. */
-const units: readonly number[][] = Array.from({ length: SHORT_TEXT_SIZE_MAX + 1 }, (_, size) =>
-  Array.from({ length: size }, () => 0),
-);
-
-/** The text of at most SHORT_TEXT_SIZE_MAX bytes; undefined when it is not ASCII. */
-export function shortText(bytes: Uint8Array, start: number, size: number): string | undefined {
+/** The text of `size` bytes from `start` on. `read` creates it unless it is known. */
+export function knownText<T extends string | undefined>(
+  bytes: Uint8Array,
+  start: number,
+  size: number,
+  read: (bytes: Uint8Array, start: number, size: number) => T,
+): T | string {
   if (size === 0) return "";
-  if (size > KNOWN_SIZE_MAX) return newText(bytes, start, size);
+  if (size > KNOWN_SIZE_MAX) return read(bytes, start, size);
   // A few of its bytes distinguish most text; then all are compared.
   const first = bytes[start] as number;
   const middle = bytes[start + (size >> 1)] as number;
@@ -36,8 +34,9 @@ export function shortText(bytes: Uint8Array, start: number, size: number): strin
   const place = hash >>> KNOWN_SHIFT;
   const text = known[place] as string;
   if (isTextAt(text, bytes, start, size)) return text;
-  const made = newText(bytes, start, size);
-  if (made === undefined) return undefined;
+  const made = read(bytes, start, size);
+  // Only ASCII has as many characters as bytes; the comparison above is for ASCII alone.
+  if (made?.length !== size) return made;
   if (lastHashes[place] === hash) known[place] = made;
   else lastHashes[place] = hash;
   return made;
@@ -48,6 +47,19 @@ function isTextAt(text: string, bytes: Uint8Array, start: number, size: number):
   if (text.length !== size) return false;
   for (let i = 0; i < size; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
   return true;
+}
+
+/** Up to here a loop over the bytes is faster than the call into the host. */
+export const SHORT_TEXT_SIZE_MAX = 40;
+
+/** For each size a reusable list of characters: the arguments of one call. */
+const units: readonly number[][] = Array.from({ length: SHORT_TEXT_SIZE_MAX + 1 }, (_, size) =>
+  Array.from({ length: size }, () => 0),
+);
+
+/** The text of at most SHORT_TEXT_SIZE_MAX bytes; undefined when it is not ASCII. */
+export function shortText(bytes: Uint8Array, start: number, size: number): string | undefined {
+  return knownText(bytes, start, size, newText);
 }
 
 function newText(bytes: Uint8Array, start: number, size: number): string | undefined {

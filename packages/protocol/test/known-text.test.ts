@@ -4,7 +4,7 @@
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { SHORT_TEXT_SIZE_MAX, shortText } from "../src/known-text.ts";
+import { knownText, SHORT_TEXT_SIZE_MAX, shortText } from "../src/known-text.ts";
 import { runs } from "./support/test-size.ts";
 
 const encoder = new TextEncoder();
@@ -40,5 +40,18 @@ test("texts that share the bytes that are compared first are distinguished", () 
 test("text with non-ASCII characters anywhere is left to the host", () => {
   for (const text of ["ä", "aä", "äa", "aaäaa", "😀", "ﬁ", `${"a".repeat(30)}ä`]) {
     for (let i = 0; i < 3; i++) expect(read(text)).toBeUndefined();
+  }
+});
+
+test("no text is read as another one, whatever the caller's own reader returns", () => {
+  const readUtf8 = (bytes: Uint8Array, start: number, size: number): string =>
+    Buffer.from(bytes).toString("utf8", start, start + size);
+  const again = (text: string): string => {
+    const bytes = encoder.encode(text);
+    return knownText(bytes, 0, bytes.length, readUtf8);
+  };
+  // The characters of the second text are the bytes of the first, and both have the same place.
+  for (const text of ["ɶƗê", Buffer.from("ɶƗê").toString("latin1"), "ɶƗê", "ä", "ab"]) {
+    for (let i = 0; i < 3; i++) expect(again(text)).toBe(text);
   }
 });

@@ -7,7 +7,9 @@
  * registry, lock. Each part is closed even if another one fails.
  */
 
-import { CommitMemory, MemoryPool, type Platform, TimeSlicer } from "@bigpeer/engine";
+import type { Platform } from "@bigpeer/engine";
+import { MemoryPool, TimeSlicer } from "@bigpeer/engine/query";
+import { CommitMemory } from "@bigpeer/engine/store";
 import { acquireFolderLock, type FolderLock, nodePlatform, openToOthers } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import { TrustedProxies } from "./address/client-address.ts";
@@ -23,6 +25,9 @@ import { uploadEndpoint } from "./data-api/attachment-upload.ts";
 import { dataEndpoints } from "./data-api/data-endpoints.ts";
 import { DataGate, type DataSource } from "./data-api/data-gate.ts";
 import { deviceEndpoints } from "./data-api/device-endpoints.ts";
+import { apiPageEndpoints } from "./documentation/api-page.ts";
+import { docsSiteEndpoints } from "./documentation/docs-site.ts";
+import { startPageEndpoint } from "./documentation/start-page.ts";
 import { Cors } from "./http/cors.ts";
 import { type Health, healthEndpoints } from "./http/health.ts";
 import { type Answered, type HttpServer, listenHttp } from "./http/http-server.ts";
@@ -41,7 +46,6 @@ import { describeError, type Log } from "./observability/log.ts";
 import { requestLine } from "./observability/log-events.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { openApiEndpoints } from "./openapi/openapi-endpoints.ts";
-import { startPageEndpoint } from "./openapi/start-page.ts";
 import { weakProviders } from "./registry/auth-provider.ts";
 import { SHARED_TOKEN_LENGTH_MIN } from "./registry/provider-fields.ts";
 import { prepareQuickstart, type Quickstart } from "./registry/quickstart.ts";
@@ -332,6 +336,8 @@ export class RunningServer {
         metricsEndpoint(this.#metrics),
         login,
         ...openApi.endpoints,
+        ...apiPageEndpoints({ serverUrl: publicUrl }),
+        ...docsSiteEndpoints(),
         ...syncEndpoints(),
         startPageEndpoint(VERSION),
       ],

@@ -65,9 +65,11 @@ test("the API description is at the usual paths, without a credential", async ()
     const body = (await response.json()) as { openapi: string };
     expect(body.openapi).toBe("3.1.0");
   }
-  const page = await fetch(`${url}/docs`);
-  expect(page.status).toBe(200);
-  expect(page.headers.get("content-type")).toContain("text/html");
+  for (const path of ["/docs", "/docs/api"]) {
+    const page = await fetch(url + path);
+    expect(page.status, path).toBe(200);
+    expect(page.headers.get("content-type")).toContain("text/html");
+  }
 });
 
 /** A request over HTTPS to a server whose certificate nobody signed. */

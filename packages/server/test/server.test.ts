@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { FULL_PERMISSIONS } from "@bigpeer/engine";
+import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
 import { expect, test } from "vitest";
 import { testHost } from "../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";

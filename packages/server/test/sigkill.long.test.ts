@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { Store, type StoreSnapshot, verify } from "@bigpeer/engine";
+import { Store, type StoreSnapshot, verify } from "@bigpeer/engine/store";
 import { nodePlatform, openLmdb } from "@bigpeer/node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bundleScript, type Script } from "../../node/test/support/script.ts";

@@ -77,6 +77,7 @@ async function publicPages(target) {
     "/api/v4/swagger.json",
     "/docs",
     "/docs/",
+    "/docs/api",
     "/metrics",
     "/health/ready",
   ];

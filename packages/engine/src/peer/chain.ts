@@ -10,7 +10,8 @@ import type { Site } from "@bigpeer/protocol";
 import type { Platform, Reader } from "../platform.ts";
 import { chainOfSequenceKey, pendingKey, SEQUENCES, sequenceKey } from "../store/keys.ts";
 import type { Chain, ChainFact, ChainLink, PendingRecord } from "../store/peer-records.ts";
-import { chainedDigest, type UploadStep, uploadContent } from "../store/upload.ts";
+import { chainedDigest, uploadContent } from "../store/upload.ts";
+import type { UploadStep } from "../store/upload-step.ts";
 
 /** All chains that may have unsent uploads, in the order of sending. */
 export function openChains(fact: ChainFact): readonly Chain[] {

@@ -16,7 +16,7 @@ import {
   type RefusedRecord,
 } from "../store/peer-records.ts";
 import { approximateSize } from "../store/records.ts";
-import type { UploadStep } from "../store/upload.ts";
+import type { UploadStep } from "../store/upload-step.ts";
 import type { View } from "../store/view.ts";
 import { pendingChainOf } from "./chain.ts";
 import type { Layers } from "./layers.ts";

@@ -16,7 +16,7 @@ import type {
   Versions,
 } from "@bigpeer/protocol";
 import type { FillRecord } from "../store/peer-records.ts";
-import type { UploadStep } from "../store/upload.ts";
+import type { UploadStep } from "../store/upload-step.ts";
 import type { RefusedUpload } from "./outcome.ts";
 
 /** An upload whose number, times and digest are final (S33). */

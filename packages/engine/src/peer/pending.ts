@@ -33,7 +33,8 @@ import {
   serverFact,
 } from "../store/peer-records.ts";
 import type { Transaction } from "../store/transaction.ts";
-import { type UploadStep, uploadContent } from "../store/upload.ts";
+import { uploadContent } from "../store/upload.ts";
+import type { UploadStep } from "../store/upload-step.ts";
 import { linkAfter } from "./chain.ts";
 import { Layers, localOperation, pendingHeld, storedParts } from "./layers.ts";
 import type { Numbering } from "./sequenced-upload.ts";

@@ -30,7 +30,7 @@ import {
   type KeptRecord,
   type PendingRecord,
 } from "../store/peer-records.ts";
-import type { UploadStep } from "../store/upload.ts";
+import type { UploadStep } from "../store/upload-step.ts";
 import type { View } from "../store/view.ts";
 import { linkAfter, openChains, pendingChainOf, pendingChains, sentUpTo } from "./chain.ts";
 import type { Layers } from "./layers.ts";

@@ -7,7 +7,7 @@ import type { IdempotencyKey } from "../store/remembered-answer.ts";
 import type { StoredDocument } from "../store/view.ts";
 import type { WriteCommand, WriteResult } from "./command/command.ts";
 import type { Authority } from "./permission/authority.ts";
-import type { Warning } from "./run/execution.ts";
+import type { Warning } from "./run/warnings.ts";
 import type { FilterQuery } from "./statement/find.ts";
 import type { QueryType } from "./statement/work.ts";
 

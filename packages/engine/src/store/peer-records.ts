@@ -9,7 +9,7 @@
 import type { OutcomeKind, Site, StateParts, Value, ValueObject } from "@bigpeer/protocol";
 import type { Reader } from "../platform.ts";
 import { peerFactKey } from "./keys.ts";
-import type { UploadStep } from "./upload.ts";
+import type { UploadStep } from "./upload-step.ts";
 
 /** Record beside a document that the server sent or that has pending writes. */
 export interface Held {

@@ -10,7 +10,8 @@
 import type { CatalogOperation, Site } from "@bigpeer/protocol";
 import { SERVER_SITES_MAX } from "../limits.ts";
 import { catalogKey } from "./keys.ts";
-import type { Store } from "./store.ts";
+import type { Identity } from "./records.ts";
+import type { Transaction } from "./transaction.ts";
 import type { View } from "./view.ts";
 
 /** The section of the catalog. */
@@ -29,8 +30,15 @@ export function serverSites(view: View): Site[] {
   return [...view.catalogNames(SECTION, { limit: SERVER_SITES_MAX })];
 }
 
+/** The part of a store that can record sites. */
+interface SiteStore {
+  readonly identity: Identity;
+  read<T>(work: (view: View) => T): T;
+  transact(evaluate: (transaction: Transaction) => void): Promise<unknown>;
+}
+
 /** Records sites, up to the limit. Makes no transaction if all are known. */
-export async function noteServerSites(store: Store, sites: readonly Site[]): Promise<void> {
+export async function noteServerSites(store: SiteStore, sites: readonly Site[]): Promise<void> {
   const isNew = (view: View): boolean => newSites(view, store.identity.site, sites).length > 0;
   if (!store.read(isNew)) return;
   await store.transact((transaction) => {

@@ -27,22 +27,8 @@ import { uploadKey } from "./keys.ts";
 import type { UploadMark, UploadRecord } from "./records.ts";
 import { isOfAnother, siteRecordOf } from "./site-records.ts";
 import type { Transaction } from "./transaction.ts";
+import type { UploadStep } from "./upload-step.ts";
 import type { View } from "./view.ts";
-
-/**
- * One statement of a local write: its time, and the operations that it made.
- *
- * @example
- * const collectionsOf = (steps: readonly UploadStep[]): string[] =>
- *   steps.flatMap(({ operations }) => operations.map(({ collection }) => collection));
- * peer.on("refused", ({ steps }) => console.error("refused in", collectionsOf(steps)));
- */
-export interface UploadStep {
-  /** When it was written, in ticks of the hybrid logical clock (docs/glossary.md). */
-  readonly time: number;
-  /** Its operations, in their order. */
-  readonly operations: readonly UploadOperation[];
-}
 
 export interface Upload {
   readonly site: Site;

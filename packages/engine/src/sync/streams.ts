@@ -19,7 +19,7 @@ import { isTransient } from "./log/transient-error.ts";
 import { Rounds } from "./round/rounds.ts";
 import { Filters, type PreparedStream } from "./stream/filter.ts";
 import type { SessionStreams, StreamSession, StreamStats } from "./stream/session-streams.ts";
-import { Stream } from "./stream/stream.ts";
+import { type ServedSession, Stream } from "./stream/stream.ts";
 import { type StreamsOptions, streamContext } from "./stream/stream-context.ts";
 import type { StreamHost } from "./stream/stream-host.ts";
 import { startOf } from "./stream/stream-start.ts";
@@ -31,9 +31,9 @@ export class Streams {
   readonly #host: StreamHost;
   readonly #rounds: Rounds;
   readonly #downloads: Downloads;
-  readonly #sessions = new Set<StreamingSession>();
+  readonly #sessions = new Set<ServedSession>();
   /** Sessions with streams or outcomes that wait until the peer reads. */
-  readonly #waiting = new Set<StreamingSession>();
+  readonly #waiting = new Set<ServedSession>();
   readonly #endCommits: () => void;
 
   constructor(options: StreamsOptions) {
@@ -119,7 +119,7 @@ export class Streams {
   // One stream.
 
   #follow(
-    session: StreamingSession,
+    session: ServedSession,
     prepared: PreparedStream,
     cursor: SyncCursor | undefined,
   ): StreamMode {
@@ -180,9 +180,9 @@ export class Streams {
 
   // One session.
 
-  #goOn(session: StreamingSession): void {
+  #goOn(session: ServedSession): void {
     const { outbox } = session;
-    const hasOutcomes = session.unsentOutcomes > 0;
+    const hasOutcomes = session.outcomes.length > 0;
     const hasRoom = outbox.fits(0);
     if (hasOutcomes && hasRoom) this.#rounds.addSession(session);
     if (outbox.isReadyAt(this.#host.elapsed())) {
@@ -198,7 +198,7 @@ export class Streams {
     this.#rounds.wake();
   }
 
-  #closed(session: StreamingSession): void {
+  #closed(session: ServedSession): void {
     this.#sessions.delete(session);
     this.#waiting.delete(session);
     this.#rounds.removeSession(session);

@@ -47,6 +47,7 @@ import {
 } from "./device/remote-runs.ts";
 import { type ExplainedSession, explainSync } from "./device/sync-explanation.ts";
 import { STREAM_LIMITS, type StreamLimits } from "./outbox/stream-limits.ts";
+import type { AdmittedPeer } from "./session/greeting.ts";
 import type { Admission, Moment } from "./session/session-event.ts";
 import type { SessionConfig, SessionLimits } from "./session/session-state.ts";
 import type { StreamStats } from "./stream/session-streams.ts";
@@ -60,8 +61,8 @@ export interface SyncServerOptions {
   readonly platform: Platform;
   readonly appId: string;
   /**
-   * Checks a credential; undefined if it is not valid. Called for each `hello` and for each new
-   * token of a session. Throws or rejects if the check is not possible now.
+   * Checks a credential; undefined if it is not valid. Called for each new token of a session, and
+   * for each `hello` of a peer that was not admitted before it was connected. Throws or rejects if the check is not possible now.
    */
   readonly admit: (
     token: string,
@@ -184,11 +185,18 @@ export class SyncServer implements ConnectionHost {
     return this.#options.platform;
   }
 
-  /** Accepts a new connection. The owner of the channel reports frames and the end. */
-  connect(channel: Channel): ServerConnection {
-    const connection = new Connection(channel, this);
-    if (this.#isClosed) connection.end();
-    else this.#connections.add(connection);
+  /**
+   * Accepts a new connection. The owner of the channel reports frames and the end. If it has read
+   * and checked `hello` itself, it passes the admitted peer, and the session starts at once.
+   */
+  connect(channel: Channel, peer?: AdmittedPeer): ServerConnection {
+    const connection = new Connection(channel, this, peer?.hello);
+    if (this.#isClosed) {
+      connection.end();
+      return connection;
+    }
+    this.#connections.add(connection);
+    if (peer !== undefined) connection.join(peer);
     return connection;
   }
 

@@ -2,9 +2,10 @@
  * What every KeyValue must keep, as a suite that each adapter runs with a storage of its own.
  */
 
-import { PeerError, type Value } from "@bigpeer/protocol";
+import { type Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { codeOf } from "../../../protocol/test/support/failure.ts";
 import { histories, sized } from "../../../protocol/test/support/test-size.ts";
 import {
   KEY_SIZE_MAX,
@@ -95,15 +96,6 @@ function keysIn(reader: Reader, range: KeyRange = ALL): Key[] {
 
 function entriesIn(reader: Reader, range: KeyRange = ALL): [Key, Value][] {
   return Array.from(reader.entries(range), ({ key, value }) => [key, value]);
-}
-
-function codeOf(body: () => unknown): string {
-  try {
-    body();
-  } catch (error) {
-    return error instanceof PeerError ? error.code : `no PeerError: ${String(error)}`;
-  }
-  return "no error";
 }
 
 function checkReadsAndWrites(check: Check): void {

@@ -2,7 +2,7 @@
  * Which contents a state names, and the quick question whether two states may differ in them.
  */
 
-import { type Edit, type Operation, type Stamp, type Types, type Value } from "@bigpeer/protocol";
+import type { Edit, Operation, Stamp, Types, Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { runs } from "../../../protocol/test/support/test-size.ts";
 import { attachmentIds, mayDifferInAttachments } from "../../src/crdt/attachments.ts";

@@ -2,9 +2,10 @@
  * The clock: never back, never twice, whatever the wall clock does.
  */
 
-import { EPOCH_MS, PeerError, TICKS_PER_MS, TIME_MAX, timeOfMs } from "@bigpeer/protocol";
+import { EPOCH_MS, TICKS_PER_MS, TIME_MAX, timeOfMs } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { codeOf } from "../../../protocol/test/support/failure.ts";
 import { checkRemoteTime, checkWallClock, nextTime } from "../../src/crdt/clock.ts";
 
 const DAY_MS = 86_400_000;
@@ -78,13 +79,3 @@ test("[D26] a store refuses to write after its wall clock jumped too far ahead",
 test("[D26] a store without writes has nothing to compare its clock with", () => {
   expect(() => checkWallClock(0, NOW_MS + 1e12, LIMITS)).not.toThrow();
 });
-
-function codeOf(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof PeerError) return error.code;
-    throw error;
-  }
-  return "nothing thrown";
-}

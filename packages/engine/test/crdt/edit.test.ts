@@ -2,16 +2,9 @@
  * Edit: what each operation comes to, by what its writer sees; and the cases of the model.
  */
 
-import {
-  DEPTH_MAX,
-  NONE,
-  type Path,
-  PeerError,
-  type TypeMark,
-  type Value,
-  ZERO,
-} from "@bigpeer/protocol";
+import { DEPTH_MAX, NONE, type Path, type TypeMark, type Value, ZERO } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { codeOf } from "../../../protocol/test/support/failure.ts";
 import { deltaOf, findNode, type StateOperation } from "../../src/crdt/edit.ts";
 import { merge } from "../../src/crdt/merge.ts";
 import { show } from "../../src/crdt/show.ts";
@@ -534,13 +527,3 @@ test("[V2] increments are stored in one canonical form, so that equal ones have 
   expect(stateToBytes(one.state)).toEqual(stateToBytes(two.state));
   expect(Object.is(shownAfter(insert({}), restart("k", -0))?.["k"], 0)).toBe(true);
 });
-
-function codeOf(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof PeerError) return error.code;
-    throw error;
-  }
-  return "nothing thrown";
-}

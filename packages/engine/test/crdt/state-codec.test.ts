@@ -5,6 +5,7 @@
 import { DEPTH_MAX, encodeCbor, NONE, PeerError, type Types, type Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { codeOf } from "../../../protocol/test/support/failure.ts";
 import { runs } from "../../../protocol/test/support/test-size.ts";
 import { merge, normalize } from "../../src/crdt/merge.ts";
 import { show } from "../../src/crdt/show.ts";
@@ -332,13 +333,3 @@ test("[D20] a decoded state does not change when the owner of the Buffer changes
   bytes.fill(0);
   expect(describeState(back)).toBe(describeState(state));
 });
-
-function codeOf(call: () => unknown): string {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof PeerError) return error.code;
-    throw error;
-  }
-  return "nothing thrown";
-}

@@ -3,7 +3,7 @@
  * comes to the other, offline or not.
  */
 
-import { type Value, type ValueObject } from "@bigpeer/protocol";
+import type { Value, ValueObject } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import type { PeerSubscription } from "../../src/peer/held-subscriptions.ts";
 import { PeerStore } from "../../src/peer/peer-store.ts";

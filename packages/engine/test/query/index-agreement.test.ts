@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { isFullSize, sized } from "../../../protocol/test/support/test-size.ts";
 import { BUILDING, runScripts } from "../support/index-run.ts";
 
-const SCRIPTS = sized(3, 10);
+const SCRIPTS = sized(2, 10);
 /** Questions to a store that is large, which takes long. */
 const ASKED = sized(6, 24);
 const BASE_SEED = Number(process.env["INDEX_SEED"] ?? 1);

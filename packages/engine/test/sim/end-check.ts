@@ -12,23 +12,18 @@ import { describeDoc, valueText } from "../support/dump.ts";
 import { showDoc } from "../support/model.ts";
 import { modelOf, withoutFloors } from "./model-horizon.ts";
 import { placeOf, splitPlace, uploadName } from "./server-oracle.ts";
+import type { SimCluster } from "./sim-cluster.ts";
 import type { SimPeer } from "./sim-peer.ts";
 import { TALLY, type Wish } from "./sim-rules.ts";
 import { TALLIES } from "./sim-statements.ts";
-import type { Simulation } from "./simulation.ts";
-
-/** A server with its peers: all of a run, or one of several sites. */
-export type World = Pick<
-  Simulation,
-  "server" | "scheduler" | "network" | "peers" | "tap" | "sent" | "writes"
->;
+import type { World } from "./world.ts";
 
 /** Why a run has not settled; undefined when it has. */
-export function isSettled(simulation: World): string | undefined {
-  const { server, peers, network } = simulation;
+export function isSettled(world: World): string | undefined {
+  const { server, peers, network } = world;
   if (!server.isUp) return "the server is down";
   for (const peer of peers) {
-    const reason = unsettledIn(simulation, peer);
+    const reason = unsettledIn(world, peer);
     if (reason !== undefined) return `${peer.name} ${reason}`;
   }
   for (const { up, down, dialler, isOver } of network.connections) {
@@ -38,7 +33,7 @@ export function isSettled(simulation: World): string | undefined {
   return undefined;
 }
 
-function unsettledIn(simulation: World, peer: SimPeer): string | undefined {
+function unsettledIn(world: World, peer: SimPeer): string | undefined {
   const { running } = peer;
   if (running === undefined) return "is down";
   const { phase, waitingBytes } = running.sync.status();
@@ -53,12 +48,12 @@ function unsettledIn(simulation: World, peer: SimPeer): string | undefined {
     if (subscription.status !== expected)
       return `${key} is ${subscription.status}, not ${expected}`;
   }
-  const isCut = simulation.network.of(peer.name).some(({ up, down, client }) => {
+  const isCut = world.network.of(peer.name).some(({ up, down, client }) => {
     const isUsed = !client.isClosed && client.life?.isAlive === true;
     return isUsed && (up.isBroken || down.isBroken);
   });
   if (isCut) return "does not know yet that it is cut off";
-  const session = simulation.server.sessions.find(({ dialler, end }) => {
+  const session = world.server.sessions.find(({ dialler, end }) => {
     return dialler === peer.name && !end.isClosed && !end.connection.client.isClosed;
   });
   return session === undefined ? "has no session" : undefined;
@@ -68,16 +63,16 @@ function hasRule({ credential }: SimPeer, wish: Wish): boolean {
   return credential.authority?.hasReadRule(wish.collection) ?? true;
 }
 
-export function checkAtEnd(simulation: Simulation): void {
-  checkWorld(simulation);
-  checkTallies(simulation);
+export function checkAtEnd(cluster: SimCluster): void {
+  checkWorld(cluster);
+  checkTallies(cluster);
 }
 
 /** All but the tallies, to which links bring something as well. */
-export function checkWorld(simulation: World): void {
-  const { server, scheduler, writes, peers } = simulation;
+export function checkWorld(world: World): void {
+  const { server, scheduler, writes, peers } = world;
   for (const peer of peers) {
-    const reason = unsettledIn(simulation, peer);
+    const reason = unsettledIn(world, peer);
     if (reason === undefined) continue;
     return scheduler.fail("who has settled stays so", `${peer.name} ${reason}`);
   }
@@ -87,12 +82,12 @@ export function checkWorld(simulation: World): void {
   const disks = new Set(peers.map((peer) => peer.node.disk));
   writes.check(scheduler, oracle, {
     disks,
-    given: tagsRefused(simulation),
-    restamped: simulation.tap.restamped,
+    given: tagsRefused(world),
+    restamped: world.tap.restamped,
     isRestored: server.restores > 0,
   });
-  checkReported(simulation);
-  for (const peer of peers) new PeerCheck(simulation, peer).check();
+  checkReported(world);
+  for (const peer of peers) new PeerCheck(world, peer).check();
 }
 
 /** Writes that a peer was told to have no effect: it does not offer them to a restored server. */
@@ -114,7 +109,7 @@ function checkReported({ tap, server, scheduler }: World): void {
   }
 }
 
-function checkTallies({ writes, directSums, server, scheduler }: Simulation): void {
+function checkTallies({ writes, directSums, server, scheduler }: SimCluster): void {
   const sums = writes.sums(server.oracle);
   for (const tag of server.oracle.ownTags) {
     const direct = directSums.get(tag);
@@ -135,16 +130,16 @@ function viewOf(disk: ConstructorParameters<typeof MemoryKeyValue>[0]): View {
 }
 
 class PeerCheck {
-  readonly #simulation: World;
+  readonly #world: World;
   readonly #peer: SimPeer;
   readonly #server: View;
   readonly #view: View;
   readonly #followed: ReadonlySet<number>;
 
-  constructor(simulation: World, peer: SimPeer) {
-    this.#simulation = simulation;
+  constructor(world: World, peer: SimPeer) {
+    this.#world = world;
     this.#peer = peer;
-    this.#server = viewOf(simulation.server.node.disk);
+    this.#server = viewOf(world.server.node.disk);
     this.#view = viewOf(peer.node.disk);
     this.#followed = new Set(this.#followedNumbers());
   }
@@ -170,7 +165,7 @@ class PeerCheck {
   /** What the subscription chooses among what the peer may read, by the oracle. */
   *#selected({ collection, test }: Wish): Iterable<string> {
     const { rights } = this.#peer.credential;
-    for (const [place, { doc }] of this.#simulation.server.oracle.documents) {
+    for (const [place, { doc }] of this.#world.server.oracle.documents) {
       const [of] = splitPlace(place);
       const fields = of === collection ? (showDoc(doc) as ValueObject | undefined) : undefined;
       if (fields !== undefined && test(fields) && rights.mayRead(collection, fields)) yield place;
@@ -232,6 +227,6 @@ class PeerCheck {
   }
 
   #fail(invariant: string, detail: string): void {
-    this.#simulation.scheduler.fail(invariant, `${this.#peer.name}: ${detail}`);
+    this.#world.scheduler.fail(invariant, `${this.#peer.name}: ${detail}`);
   }
 }

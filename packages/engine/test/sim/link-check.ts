@@ -9,7 +9,7 @@ import { View } from "../../src/store/view.ts";
 import { describeDoc, valueText } from "../support/dump.ts";
 import { problems } from "../support/open-store.ts";
 import { checkWorld, isSettled } from "./end-check.ts";
-import type { LinkSimulation } from "./link-simulation.ts";
+import type { LinkCluster } from "./link-cluster.ts";
 import { placeOf, splitPlace } from "./server-oracle.ts";
 import { TALLY } from "./sim-rules.ts";
 import type { SimSite } from "./sim-site.ts";
@@ -17,13 +17,13 @@ import { TALLIES } from "./sim-statements.ts";
 import { UNKNOWN_ADD } from "./site-book.ts";
 
 /** Why a run has not settled; undefined when it has. */
-export function unsettled(simulation: LinkSimulation): string | undefined {
-  for (const site of simulation.sites) {
+export function unsettled(cluster: LinkCluster): string | undefined {
+  for (const site of cluster.sites) {
     if (!site.isUp) return `${site.name} is down`;
     const reason = isSettled(site);
     if (reason !== undefined) return `${site.name}: ${reason}`;
     for (const other of site.pulls.keys()) {
-      const fault = unsettledLink(site, simulation.site(other));
+      const fault = unsettledLink(site, cluster.site(other));
       if (fault !== undefined) return `${site.name} with ${other}: ${fault}`;
     }
   }
@@ -57,7 +57,7 @@ function historyOf({ book }: SimSite): string {
 }
 
 /** How far the newest stamp of any site is ahead of the true time. */
-export function aheadMs({ sites }: LinkSimulation, trueMs: number): number {
+export function aheadMs({ sites }: LinkCluster, trueMs: number): number {
   let ahead = 0;
   for (const { node } of sites) {
     const { time } = viewOf(node.disk).head;
@@ -66,26 +66,26 @@ export function aheadMs({ sites }: LinkSimulation, trueMs: number): number {
   return ahead;
 }
 
-export function checkLinksAtEnd(simulation: LinkSimulation): void {
-  const { sites, claims, scheduler } = simulation;
+export function checkLinksAtEnd(cluster: LinkCluster): void {
+  const { sites, claims, scheduler } = cluster;
   for (const site of sites) {
     checkWorld(site);
     const [problem] = problems(new MemoryKeyValue(site.node.disk));
     if (problem !== undefined) scheduler.fail("a store is whole", `${site.name}: ${problem}`);
     for (const [other, pulls] of site.pulls) {
-      const { life, txn } = simulation.site(other).book;
+      const { life, txn } = cluster.site(other).book;
       const source = life?.history ?? "";
       for (const { collection, rule } of pulls) {
         claims.check(site.book, [{ source, collection, condition: rule.text, txn }]);
       }
     }
-    checkTallies(simulation, site);
+    checkTallies(cluster, site);
   }
-  for (const a of sites) for (const b of sites) if (a.name < b.name) checkSame(simulation, a, b);
+  for (const a of sites) for (const b of sites) if (a.name < b.name) checkSame(cluster, a, b);
 }
 
 /** Who has had the same writes has the same bytes. */
-function checkSame({ scheduler }: LinkSimulation, a: SimSite, b: SimSite): void {
+function checkSame({ scheduler }: LinkCluster, a: SimSite, b: SimSite): void {
   const [viewA, viewB] = [viewOf(a.node.disk), viewOf(b.node.disk)];
   for (const collection of a.book.life === undefined ? [] : viewA.collections()) {
     for (const place of a.book.life?.placesOf(collection) ?? []) {
@@ -100,21 +100,21 @@ function checkSame({ scheduler }: LinkSimulation, a: SimSite, b: SimSite): void 
 }
 
 /** Each increment that has come to a site counts there, and counts once. */
-function checkTallies(simulation: LinkSimulation, { name, book, node }: SimSite): void {
+function checkTallies(cluster: LinkCluster, { name, book, node }: SimSite): void {
   const view = viewOf(node.disk);
   for (const id of TALLIES) {
     const adds = book.addsOf(placeOf(TALLY, id));
     if (adds.has(UNKNOWN_ADD)) {
-      simulation.count("unknown tally");
+      cluster.count("unknown tally");
       continue;
     }
     let expected = 0;
-    for (const add of adds) expected += simulation.amountOf(add.split(" ")[1] ?? "", id);
+    for (const add of adds) expected += cluster.amountOf(add.split(" ")[1] ?? "", id);
     const found = view.get(TALLY, id)?.fields["n"] ?? 0;
-    simulation.count("tally");
+    cluster.count("tally");
     if (found === expected) continue;
     const detail = `${name} ${id} is ${valueText(found)}, added were ${expected}`;
-    simulation.scheduler.fail("counters are exact", detail);
+    cluster.scheduler.fail("counters are exact", detail);
   }
 }
 

@@ -3,7 +3,7 @@
  */
 
 import type { Random } from "../support/test-platform.ts";
-import type { LinkSimulation } from "./link-simulation.ts";
+import type { LinkCluster } from "./link-cluster.ts";
 import { randomPulls, type SimPull } from "./link-topology.ts";
 import { writeAtPeer } from "./sim-events.ts";
 import type { SimConnection } from "./sim-network.ts";
@@ -14,75 +14,75 @@ import { randomServerStatement } from "./sim-statements.ts";
 interface Kind {
   readonly name: string;
   readonly weight: number;
-  readonly happen: (simulation: LinkSimulation, site: SimSite) => void;
+  readonly happen: (cluster: LinkCluster, site: SimSite) => void;
 }
 
-function writeAtSite(simulation: LinkSimulation, site: SimSite): void {
-  const { random } = simulation.scheduler;
+function writeAtSite(cluster: LinkCluster, site: SimSite): void {
+  const { random } = cluster.scheduler;
   const tag = site.writes.nextTag(site.name);
   const statement = randomServerStatement(random, tag);
   const args = JSON.stringify(statement.args).slice(0, 200);
   site.node.note(`writes ${tag} ${statement.statement} ${args}`);
-  if (statement.counts !== undefined) simulation.amounts.set(tag, statement.counts);
+  if (statement.counts !== undefined) cluster.amounts.set(tag, statement.counts);
   void site.server.write(statement, undefined).then((isDone) => {
-    if (isDone) simulation.count("direct write");
+    if (isDone) cluster.count("direct write");
   });
 }
 
-function burstAtSite(simulation: LinkSimulation, site: SimSite): void {
-  for (let i = simulation.scheduler.random.below(8); i >= 0; i--) writeAtSite(simulation, site);
+function burstAtSite(cluster: LinkCluster, site: SimSite): void {
+  for (let i = cluster.scheduler.random.below(8); i >= 0; i--) writeAtSite(cluster, site);
 }
 
-function writeAtSmallPeer({ scheduler }: LinkSimulation, site: SimSite): void {
+function writeAtSmallPeer({ scheduler }: LinkCluster, site: SimSite): void {
   if (site.peers.length > 0) writeAtPeer(site, scheduler.random.pick(site.peers));
 }
 
 /** A connection between the site and another one. */
-function pickLink(simulation: LinkSimulation, site: SimSite): SimConnection | undefined {
-  const open = simulation.connectionsOf(site.name);
-  return open.length === 0 ? undefined : simulation.scheduler.random.pick(open);
+function pickLink(cluster: LinkCluster, site: SimSite): SimConnection | undefined {
+  const open = cluster.connectionsOf(site.name);
+  return open.length === 0 ? undefined : cluster.scheduler.random.pick(open);
 }
 
-function cut(simulation: LinkSimulation, site: SimSite): void {
-  const { random } = simulation.scheduler;
-  const kinds = ["both", "both", "client", "server", "nobody", "late"] as const;
-  pickLink(simulation, site)?.cut(random.pick(kinds));
+function cut(cluster: LinkCluster, site: SimSite): void {
+  const { random } = cluster.scheduler;
+  const kinds = ["both", "both", "client", "server", "neither", "late"] as const;
+  pickLink(cluster, site)?.cut(random.pick(kinds));
 }
 
-function stall(simulation: LinkSimulation, site: SimSite): void {
-  const { scheduler } = simulation;
-  const { up, down } = pickLink(simulation, site) ?? {};
+function stall(cluster: LinkCluster, site: SimSite): void {
+  const { scheduler } = cluster;
+  const { up, down } = pickLink(cluster, site) ?? {};
   const pipe = scheduler.random.chance(0.5) ? up : down;
   pipe?.stall(scheduler.now + scheduler.between(200, 30_000));
 }
 
-function slow(simulation: LinkSimulation, site: SimSite): void {
-  const { random } = simulation.scheduler;
-  const { up, down } = pickLink(simulation, site) ?? {};
+function slow(cluster: LinkCluster, site: SimSite): void {
+  const { random } = cluster.scheduler;
+  const { up, down } = pickLink(cluster, site) ?? {};
   if (up !== undefined) up.rate = random.pick([400, 5, 1]);
   if (down !== undefined) down.rate = random.pick([400, 5, 1]);
 }
 
-function partition(simulation: LinkSimulation, site: SimSite): void {
-  const { scheduler, sites } = simulation;
+function partition(cluster: LinkCluster, site: SimSite): void {
+  const { scheduler, sites } = cluster;
   const others = sites.filter((other) => other !== site);
   const far = scheduler.random.chance(0.5) ? others : [scheduler.random.pick(others)];
   site.node.note(`is cut off from ${far.map(({ name }) => name).join(", ")}`);
-  for (const other of far) simulation.setPartitioned(site, other, true);
-  simulation.later(scheduler.between(500, 90_000), () => {
-    for (const other of far) simulation.setPartitioned(site, other, false);
+  for (const other of far) cluster.setPartitioned(site, other, true);
+  cluster.later(scheduler.between(500, 90_000), () => {
+    for (const other of far) cluster.setPartitioned(site, other, false);
   });
 }
 
-function close(simulation: LinkSimulation, site: SimSite): void {
+function close(cluster: LinkCluster, site: SimSite): void {
   if (!site.isUp) return;
-  const delay = simulation.scheduler.between(20, 5000);
-  simulation.run(site.stop().then(() => simulation.later(delay, () => simulation.startSite(site))));
+  const delay = cluster.scheduler.between(20, 5000);
+  cluster.run(site.stop().then(() => cluster.later(delay, () => cluster.startSite(site))));
 }
 
-function backUp(simulation: LinkSimulation, site: SimSite): void {
+function backUp(cluster: LinkCluster, site: SimSite): void {
   if (!site.isUp) return;
-  simulation.run(
+  cluster.run(
     site.server.backup().then((backup) => {
       site.backup = backup;
     }),
@@ -90,26 +90,24 @@ function backUp(simulation: LinkSimulation, site: SimSite): void {
 }
 
 /** The site is lost, and what is left is a copy of an earlier time: with another history. */
-function restore(simulation: LinkSimulation, site: SimSite): void {
+function restore(cluster: LinkCluster, site: SimSite): void {
   const { backup } = site;
   if (!site.isUp || backup === undefined) return;
   site.backup = undefined;
-  simulation.crash(site, false);
-  simulation.count("restored");
-  const delay = simulation.scheduler.between(20, 2000);
-  simulation.run(
-    site.server
-      .restore(backup)
-      .then(() => simulation.later(delay, () => simulation.startSite(site))),
+  cluster.crash(site, false);
+  cluster.count("restored");
+  const delay = cluster.scheduler.between(20, 2000);
+  cluster.run(
+    site.server.restore(backup).then(() => cluster.later(delay, () => cluster.startSite(site))),
   );
 }
 
 /** Queries are added, removed, changed, or all taken away. */
-function reconfigure(simulation: LinkSimulation, site: SimSite): void {
-  const { random } = simulation.scheduler;
+function reconfigure(cluster: LinkCluster, site: SimSite): void {
+  const { random } = cluster.scheduler;
   const other = random.pick([...site.pulls.keys()]);
   const now = site.pulls.get(other) ?? [];
-  site.follow(other, simulation.known(changed(random, now)));
+  site.follow(other, cluster.known(changed(random, now)));
 }
 
 function changed(random: Random, now: readonly SimPull[]): readonly SimPull[] {
@@ -125,72 +123,72 @@ function changed(random: Random, now: readonly SimPull[]): readonly SimPull[] {
   }
 }
 
-function unreplicate(simulation: LinkSimulation, site: SimSite): void {
+function unreplicate(cluster: LinkCluster, site: SimSite): void {
   site.setReplicated(false);
-  const delay = simulation.scheduler.between(200, 10_000);
-  simulation.later(delay, () => site.setReplicated(true));
+  const delay = cluster.scheduler.between(200, 10_000);
+  cluster.later(delay, () => site.setReplicated(true));
 }
 
-function maintain(simulation: LinkSimulation, site: SimSite): void {
-  simulation.run(site.server.maintain());
+function maintain(cluster: LinkCluster, site: SimSite): void {
+  cluster.run(site.server.maintain());
 }
 
 /** Within the bound of the drift, or beyond it for a while. */
-function jumpClock(simulation: LinkSimulation, site: SimSite): void {
-  const { scheduler } = simulation;
+function jumpClock(cluster: LinkCluster, site: SimSite): void {
+  const { scheduler } = cluster;
   const { node } = site;
   const jump = scheduler.random.pick([1500, -1500, 60_000, -60_000, 280_000, 400_000, -400_000]);
   node.skewMs += jump;
   node.note(`has its clock at ${node.skewMs}`);
   if (Math.abs(jump) < 300_000) return;
-  simulation.later(scheduler.between(1000, 20_000), () => {
+  cluster.later(scheduler.between(1000, 20_000), () => {
     node.skewMs -= jump;
     node.note(`has its clock at ${node.skewMs}`);
   });
 }
 
 /** Hours without anything, for everybody. */
-function passTime(simulation: LinkSimulation): void {
-  simulation.passTime(simulation.scheduler.random.pick([120_000, 600_000, 3_600_000]));
+function passTime(cluster: LinkCluster): void {
+  cluster.passTime(cluster.scheduler.random.pick([120_000, 600_000, 3_600_000]));
 }
 
 /** A site is away until the others have cut their logs, and perhaps forgotten what was deleted. */
-function outlast(simulation: LinkSimulation, site: SimSite): void {
-  const { scheduler, sites } = simulation;
+function outlast(cluster: LinkCluster, site: SimSite): void {
+  const { scheduler, sites } = cluster;
   const others = sites.filter((other) => other !== site);
   site.node.note("is away for long");
-  for (const other of others) simulation.setPartitioned(site, other, true);
-  for (const other of others) burstAtSite(simulation, other);
-  simulation.later(scheduler.between(500, 3000), () => {
-    simulation.passTime(scheduler.random.pick([20_000, 60_000, 120_000]));
-    for (const other of sites) burstAtSite(simulation, other);
+  for (const other of others) cluster.setPartitioned(site, other, true);
+  for (const other of others) burstAtSite(cluster, other);
+  cluster.later(scheduler.between(500, 3000), () => {
+    cluster.passTime(scheduler.random.pick([20_000, 60_000, 120_000]));
+    for (const other of sites) burstAtSite(cluster, other);
   });
-  simulation.later(4000, () => {
-    for (const other of others) if (other.isUp) maintain(simulation, other);
+  cluster.later(4000, () => {
+    for (const other of others) if (other.isUp) maintain(cluster, other);
   });
-  simulation.later(scheduler.between(5000, 10_000), () => {
-    for (const other of others) simulation.setPartitioned(site, other, false);
+  cluster.later(scheduler.between(5000, 10_000), () => {
+    for (const other of others) cluster.setPartitioned(site, other, false);
   });
 }
 
-function failWrite({ scheduler }: LinkSimulation, site: SimSite): void {
+function failWrite({ scheduler }: LinkCluster, site: SimSite): void {
   if (!site.isUp) return;
   site.node.note("will fail to write");
   site.node.disk.failNextWrite(scheduler.random.pick(["store.full", "store.write_failed"]));
 }
 
-function troublePeer(simulation: LinkSimulation, site: SimSite): void {
-  const { random } = simulation.scheduler;
+function troublePeer(cluster: LinkCluster, site: SimSite): void {
+  const { random } = cluster.scheduler;
   const peer = random.pick(site.peers);
   switch (random.below(5)) {
     case 0:
-      return simulation.crashPeer(site, peer);
+      return cluster.crashPeer(site, peer);
     case 1:
       return peer.setSync(!peer.isSyncWanted);
     case 2:
       return peer.follow(randomWish(random));
     default:
-      site.network.of(peer.name)[0]?.cut(random.pick(["both", "client", "nobody"]));
+      site.network.of(peer.name)[0]?.cut(random.pick(["both", "client", "neither"]));
   }
 }
 
@@ -202,7 +200,7 @@ const KINDS: readonly Kind[] = [
   { name: "stall", weight: 3, happen: stall },
   { name: "slow", weight: 2, happen: slow },
   { name: "partition", weight: 3, happen: partition },
-  { name: "crash", weight: 2, happen: (simulation, site) => simulation.crash(site, true) },
+  { name: "crash", weight: 2, happen: (cluster, site) => cluster.crash(site, true) },
   {
     name: "crash at a write",
     weight: 4,
@@ -228,8 +226,8 @@ function drawWeights(random: Random): number[] {
   return KINDS.map(({ weight }, i) => (i < 3 ? weight : weight * random.pick([0, 0.3, 1, 1, 3])));
 }
 
-export async function drawLinkEvents(simulation: LinkSimulation, length: number): Promise<void> {
-  const { scheduler, sites } = simulation;
+export async function drawLinkEvents(cluster: LinkCluster, length: number): Promise<void> {
+  const { scheduler, sites } = cluster;
   const { random } = scheduler;
   const weights = drawWeights(random);
   const total = weights.reduce((a, b) => a + b, 0);
@@ -238,8 +236,8 @@ export async function drawLinkEvents(simulation: LinkSimulation, length: number)
     let left = (random.below(1_000_000) / 1_000_000) * total;
     const kind = KINDS[weights.findIndex((weight) => (left -= weight) < 0)] ?? KINDS[0];
     if (kind === undefined) return;
-    simulation.count(kind.name);
-    kind.happen(simulation, random.pick(sites));
+    cluster.count(kind.name);
+    kind.happen(cluster, random.pick(sites));
     await scheduler.runFor(scheduler.between(0, random.chance(0.02) ? 40_000 : pace));
   }
 }

@@ -9,7 +9,6 @@ import { type LocalWrite, LocalWrites } from "./local-writes.ts";
 import { Scheduler } from "./scheduler.ts";
 import { SentUploads } from "./sent-uploads.ts";
 import type { AppliedUpload } from "./server-oracle.ts";
-import type { SimPeer } from "./sim-peer.ts";
 
 const [SITE, OTHER, THIRD] = ["000000000000000a", "000000000000000b", "000000000000000c"];
 const TAG = "#p.1";
@@ -28,7 +27,6 @@ beforeEach(() => {
   disk = {};
   copy = {};
   const write: LocalWrite = {
-    peer: {} as SimPeer,
     disks: new Set([disk]),
     maybes: new Set(),
     sites: new Set([SITE]),

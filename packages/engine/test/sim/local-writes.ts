@@ -7,10 +7,8 @@ import type { Site } from "@bigpeer/protocol";
 import type { Scheduler } from "./scheduler.ts";
 import type { SentUploads } from "./sent-uploads.ts";
 import type { ServerOracle } from "./server-oracle.ts";
-import type { SimPeer } from "./sim-peer.ts";
 
 export interface LocalWrite {
-  readonly peer: SimPeer;
   /** The disks that have it. */
   readonly disks: Set<object>;
   /** Disks that may have it: copies of one to which it was just being written. */

@@ -5,7 +5,7 @@
  */
 
 import { canonicalBytes, type Site, type Value } from "@bigpeer/protocol";
-import type { UploadStep } from "../../src/store/upload.ts";
+import type { UploadStep } from "../../src/store/upload-step.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 export interface SentUpload {

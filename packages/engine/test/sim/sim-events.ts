@@ -8,16 +8,14 @@ import { DRIFT_MS_MAX } from "../../src/limits.ts";
 import type { Random } from "../support/test-platform.ts";
 import { DEVICE_KINDS } from "./device-events.ts";
 import type { LocalWrite } from "./local-writes.ts";
+import type { SimCluster } from "./sim-cluster.ts";
 import { copyOf } from "./sim-node.ts";
 import type { SimPeer } from "./sim-peer.ts";
 import { freshWish, randomWish, twinOf } from "./sim-rules.ts";
 import { randomServerStatement, randomStatement } from "./sim-statements.ts";
-import type { Simulation } from "./simulation.ts";
+import type { World } from "./world.ts";
 
-type Happening = (simulation: Simulation, peer: SimPeer) => void;
-
-/** Where what an app writes is noted. */
-export type PeerWriting = Pick<Simulation, "writes" | "scheduler" | "count">;
+type Happening = (cluster: SimCluster, peer: SimPeer) => void;
 
 interface Kind {
   readonly name: string;
@@ -30,14 +28,13 @@ function siteOf({ running }: SimPeer): Site[] {
   return running === undefined ? [] : [running.store.site];
 }
 
-export function writeAtPeer(simulation: PeerWriting, peer: SimPeer): void {
-  const { writes, scheduler } = simulation;
+export function writeAtPeer(world: World, peer: SimPeer): void {
+  const { writes, scheduler } = world;
   const { random } = scheduler;
   const tag = writes.nextTag(peer.name);
   const count = random.chance(0.15) ? 2 + random.below(2) : 1;
   const drawn = Array.from({ length: count }, () => randomStatement(random, tag));
   const write: LocalWrite = {
-    peer,
     disks: new Set<object>([peer.node.disk]),
     maybes: new Set<object>(),
     sites: new Set(siteOf(peer)),
@@ -66,8 +63,8 @@ export function writeAtPeer(simulation: PeerWriting, peer: SimPeer): void {
       for (const site of siteOf(peer)) write.sites.add(site);
       // A write without a name in it cannot be found again.
       write.state = written.some((isWritten, i) => isWritten && isTagged(i)) ? "done" : "nothing";
-      if (write.state === "done") simulation.count("local write");
-      if (write.state === "done" && count > 1) simulation.count("local transaction");
+      if (write.state === "done") world.count("local write");
+      if (write.state === "done" && count > 1) world.count("local transaction");
       peer.node.note(`wrote ${tag} ${write.state}`);
     },
     (error: unknown) => {
@@ -77,8 +74,8 @@ export function writeAtPeer(simulation: PeerWriting, peer: SimPeer): void {
   );
 }
 
-function writeAtServer(simulation: Simulation): void {
-  const { writes, scheduler, server, directSums } = simulation;
+function writeAtServer(cluster: SimCluster): void {
+  const { writes, scheduler, server, directSums } = cluster;
   const { random } = scheduler;
   const tag = writes.nextTag("server");
   const statement = randomServerStatement(random, tag);
@@ -88,168 +85,168 @@ function writeAtServer(simulation: Simulation): void {
   );
   if (statement.counts !== undefined) directSums.set(tag, statement.counts);
   void server.write(statement, credential).then((isDone) => {
-    if (isDone) simulation.count("direct write");
+    if (isDone) cluster.count("direct write");
   });
 }
 
-function burstAtServer(simulation: Simulation): void {
-  for (let i = simulation.scheduler.random.below(8); i >= 0; i--) writeAtServer(simulation);
+function burstAtServer(cluster: SimCluster): void {
+  for (let i = cluster.scheduler.random.below(8); i >= 0; i--) writeAtServer(cluster);
 }
 
-function burstAtPeer(simulation: Simulation, peer: SimPeer): void {
-  for (let i = simulation.scheduler.random.below(6); i >= 0; i--) writeAtPeer(simulation, peer);
+function burstAtPeer(cluster: SimCluster, peer: SimPeer): void {
+  for (let i = cluster.scheduler.random.below(6); i >= 0; i--) writeAtPeer(cluster, peer);
 }
 
-function cut(simulation: Simulation, peer: SimPeer): void {
-  const { random } = simulation.scheduler;
-  const [connection] = simulation.network.of(peer.name);
-  connection?.cut(random.pick(["both", "both", "client", "server", "nobody", "late", "late"]));
+function cut(cluster: SimCluster, peer: SimPeer): void {
+  const { random } = cluster.scheduler;
+  const [connection] = cluster.network.of(peer.name);
+  connection?.cut(random.pick(["both", "both", "client", "server", "neither", "late", "late"]));
 }
 
-function partition(simulation: Simulation, peer: SimPeer): void {
-  const { network, scheduler } = simulation;
+function partition(cluster: SimCluster, peer: SimPeer): void {
+  const { network, scheduler } = cluster;
   network.partition(peer.name);
-  simulation.later(scheduler.between(500, 100_000), () => network.heal(peer.name));
+  cluster.later(scheduler.between(500, 100_000), () => network.heal(peer.name));
 }
 
 /** Nobody reads at the other side of what the server sends. */
-function stall(simulation: Simulation, peer: SimPeer): void {
-  const { network, scheduler } = simulation;
+function stall(cluster: SimCluster, peer: SimPeer): void {
+  const { network, scheduler } = cluster;
   for (const { down } of network.of(peer.name)) {
     down.stall(scheduler.now + scheduler.between(200, 30_000));
   }
 }
 
-function slow(simulation: Simulation, peer: SimPeer): void {
-  const { random } = simulation.scheduler;
-  for (const { up, down } of simulation.network.of(peer.name)) {
+function slow(cluster: SimCluster, peer: SimPeer): void {
+  const { random } = cluster.scheduler;
+  for (const { up, down } of cluster.network.of(peer.name)) {
     up.rate = random.pick([400, 5]);
     down.rate = random.pick([400, 2, 0.5]);
   }
 }
 
-function crashAtWrite({ scheduler }: Simulation, peer: SimPeer): void {
+function crashAtWrite({ scheduler }: SimCluster, peer: SimPeer): void {
   peer.node.writesToCrash = scheduler.random.below(6);
 }
 
-function closePeer(simulation: Simulation, peer: SimPeer): void {
+function closePeer(cluster: SimCluster, peer: SimPeer): void {
   if (!peer.isUp) return;
-  const delay = simulation.scheduler.between(20, 5000);
-  simulation.run(
+  const delay = cluster.scheduler.between(20, 5000);
+  cluster.run(
     peer.close().then(() => {
-      simulation.later(delay, () => simulation.startPeer(peer));
+      cluster.later(delay, () => cluster.startPeer(peer));
     }),
   );
 }
 
-function closeServer(simulation: Simulation): void {
-  const { server, scheduler } = simulation;
+function closeServer(cluster: SimCluster): void {
+  const { server, scheduler } = cluster;
   if (!server.isUp) return;
   const delay = scheduler.between(20, 5000);
-  simulation.run(
+  cluster.run(
     server.stop().then(() => {
-      simulation.later(delay, () => simulation.startServer());
+      cluster.later(delay, () => cluster.startServer());
     }),
   );
 }
 
-function backUp(simulation: Simulation): void {
-  if (!simulation.server.isUp) return;
-  simulation.run(
-    simulation.server.backup().then((backup) => {
-      simulation.backup = backup;
+function backUp(cluster: SimCluster): void {
+  if (!cluster.server.isUp) return;
+  cluster.run(
+    cluster.server.backup().then((backup) => {
+      cluster.backup = backup;
     }),
   );
 }
 
 /** The server is lost, and what is left is a copy of an earlier time. */
-function restoreServer(simulation: Simulation): void {
-  const { server, backup, scheduler, network } = simulation;
+function restoreServer(cluster: SimCluster): void {
+  const { server, backup, scheduler, network } = cluster;
   if (!server.isUp || backup === undefined) return;
-  simulation.backup = undefined;
+  cluster.backup = undefined;
   server.crash();
   for (const connection of network.connections) {
-    connection.cut(scheduler.random.chance(0.7) ? "client" : "nobody");
+    connection.cut(scheduler.random.chance(0.7) ? "client" : "neither");
   }
-  simulation.run(
+  cluster.run(
     server.restore(backup).then(() => {
-      simulation.later(scheduler.between(20, 2000), () => simulation.startServer());
+      cluster.later(scheduler.between(20, 2000), () => cluster.startServer());
     }),
   );
 }
 
 /** Both live on: with one site, until they are told. */
-function clone(simulation: Simulation, peer: SimPeer): void {
-  if (simulation.peers.length > 8) return;
-  const { writes, sent, scheduler } = simulation;
-  const name = simulation.nextCopyName(peer);
+function clone(cluster: SimCluster, peer: SimPeer): void {
+  if (cluster.peers.length > 8) return;
+  const { writes, sent, scheduler } = cluster;
+  const name = cluster.nextCopyName(peer);
   peer.node.note(`is copied as ${name}`);
-  const copy = simulation.addPeer(name, peer.credential);
+  const copy = cluster.addPeer(name, peer.credential);
   if (scheduler.random.chance(0.5)) copy.device.key = peer.device.key;
   for (const wish of peer.wishes.values()) copy.follow(wish);
   for (const wish of peer.pastWishes.values()) copy.pastWishes.set(wish.key, wish);
   copy.hasEvicted = peer.hasEvicted;
-  simulation.run(
+  cluster.run(
     copyOf(peer.node.disk).then((disk) => {
       writes.copied(peer.node.disk, disk, sent);
       copy.putDisk(disk);
       copy.isCopyKnown = scheduler.random.chance(0.5);
-      simulation.later(scheduler.between(0, 5000), () => simulation.startPeer(copy));
+      cluster.later(scheduler.between(0, 5000), () => cluster.startPeer(copy));
     }),
   );
 }
 
 const KEPT = new WeakMap<SimPeer, Awaited<ReturnType<typeof copyOf>>>();
 
-function keepPeer(simulation: Simulation, peer: SimPeer): void {
-  simulation.run(
+function keepPeer(cluster: SimCluster, peer: SimPeer): void {
+  cluster.run(
     copyOf(peer.node.disk).then((disk) => {
       peer.node.note("is kept");
-      simulation.writes.copied(peer.node.disk, disk, simulation.sent);
+      cluster.writes.copied(peer.node.disk, disk, cluster.sent);
       KEPT.set(peer, disk);
     }),
   );
 }
 
-function restorePeer(simulation: Simulation, peer: SimPeer): void {
+function restorePeer(cluster: SimCluster, peer: SimPeer): void {
   const disk = KEPT.get(peer);
   if (disk === undefined || !peer.isUp) return;
   KEPT.delete(peer);
   peer.crash();
-  for (const connection of simulation.network.of(peer.name)) connection.cut("server");
+  for (const connection of cluster.network.of(peer.name)) connection.cut("server");
   peer.node.note("comes back from what was kept");
   peer.putDisk(disk);
-  peer.isCopyKnown = simulation.scheduler.random.chance(0.3);
-  simulation.later(simulation.scheduler.between(20, 2000), () => simulation.startPeer(peer));
+  peer.isCopyKnown = cluster.scheduler.random.chance(0.3);
+  cluster.later(cluster.scheduler.between(20, 2000), () => cluster.startPeer(peer));
 }
 
-function changeRights(simulation: Simulation): void {
-  const { server, scheduler } = simulation;
+function changeRights(cluster: SimCluster): void {
+  const { server, scheduler } = cluster;
   server.changeRights(scheduler.random.pick(server.credentials));
 }
 
-function revoke(simulation: Simulation): void {
-  const { server, scheduler } = simulation;
+function revoke(cluster: SimCluster): void {
+  const { server, scheduler } = cluster;
   const credential = scheduler.random.pick(server.credentials);
   server.setRevoked(credential, true);
-  simulation.later(scheduler.between(1000, 20_000), () => server.setRevoked(credential, false));
+  cluster.later(scheduler.between(1000, 20_000), () => server.setRevoked(credential, false));
 }
 
 /** The user logs out, and somebody else logs in on the same device, perhaps later and with writes in between. */
-function changeUser(simulation: Simulation, peer: SimPeer): void {
-  const { server, scheduler } = simulation;
+function changeUser(cluster: SimCluster, peer: SimPeer): void {
+  const { server, scheduler } = cluster;
   const isOnline = peer.isSyncWanted;
   peer.setSync(false);
   peer.credential = scheduler.random.pick(server.credentials);
   peer.node.note(`is used by ${peer.credential.name}`);
   if (!isOnline) return;
   const delay = scheduler.random.chance(0.5) ? 0 : scheduler.between(0, 5000);
-  simulation.later(delay, () => peer.setSync(true));
+  cluster.later(delay, () => peer.setSync(true));
 }
 
 const DAY = 86_400_000;
 
-function jumpPeerClock({ scheduler, writes }: Simulation, peer: SimPeer): void {
+function jumpPeerClock({ scheduler, writes }: SimCluster, peer: SimPeer): void {
   const { random } = scheduler;
   peer.node.skewMs = random.pick([
     0,
@@ -268,14 +265,14 @@ function jumpPeerClock({ scheduler, writes }: Simulation, peer: SimPeer): void {
   if (peer.node.skewMs > DRIFT_MS_MAX / 2) writes.spoil(peer.node.disk);
 }
 
-function jumpServerClock({ scheduler, server }: Simulation): void {
+function jumpServerClock({ scheduler, server }: SimCluster): void {
   const jump = scheduler.random.pick([1500, -1500, 20_000, -20_000]);
   server.node.skewMs += jump;
   if (jump < 0) server.wasClockSetBack = true;
   server.node.note(`has its clock at ${server.node.skewMs}`);
 }
 
-function followOne({ scheduler }: Simulation, peer: SimPeer): void {
+function followOne({ scheduler }: SimCluster, peer: SimPeer): void {
   const { random } = scheduler;
   const past = [...peer.pastWishes.values()];
   const isAgain = past.length > 0 && random.chance(0.4);
@@ -283,8 +280,8 @@ function followOne({ scheduler }: Simulation, peer: SimPeer): void {
 }
 
 /** A query that is new to the peer, and a connection, or a process, that does not last for all of it. */
-function cutFill(simulation: Simulation, peer: SimPeer): void {
-  const { scheduler } = simulation;
+function cutFill(cluster: SimCluster, peer: SimPeer): void {
+  const { scheduler } = cluster;
   const { random } = scheduler;
   peer.follow(freshWish(random));
   let left = 1 + random.below(4);
@@ -292,23 +289,23 @@ function cutFill(simulation: Simulation, peer: SimPeer): void {
     if (--left > 0) return;
     peer.onPiece = undefined;
     // At once: the next piece is right behind it.
-    for (const connection of simulation.network.of(peer.name)) {
-      connection.cut(random.pick(["both", "both", "client", "nobody"]));
+    for (const connection of cluster.network.of(peer.name)) {
+      connection.cut(random.pick(["both", "both", "client", "neither"]));
     }
-    if (random.chance(0.5)) burstAtServer(simulation);
+    if (random.chance(0.5)) burstAtServer(cluster);
     const isCrash = random.chance(0.3);
-    if (isCrash) simulation.later(scheduler.between(0, 20), () => simulation.crashPeer(peer));
+    if (isCrash) cluster.later(scheduler.between(0, 20), () => cluster.crashPeer(peer));
   };
 }
 
-function leaveOne({ scheduler }: Simulation, peer: SimPeer): void {
+function leaveOne({ scheduler }: SimCluster, peer: SimPeer): void {
   const keys = [...peer.wishes.values()].filter(({ collection }) => collection !== "tally");
   if (keys.length > 0) peer.leave(scheduler.random.pick(keys).key);
 }
 
 /** In one breath, or nearly: what was said before is on its way, and the store has not done it yet. */
-function churn(simulation: Simulation, peer: SimPeer): void {
-  const { random } = simulation.scheduler;
+function churn(cluster: SimCluster, peer: SimPeer): void {
+  const { random } = cluster.scheduler;
   const wishes = [...peer.wishes.values()].filter(({ collection }) => collection !== "tally");
   if (wishes.length === 0) return;
   const wish = random.pick(wishes);
@@ -320,7 +317,7 @@ function churn(simulation: Simulation, peer: SimPeer): void {
   };
   let atMs = 0;
   for (let i = 1 + random.below(3); i > 0; i--) {
-    simulation.later(atMs, () => {
+    cluster.later(atMs, () => {
       flip();
       flip();
     });
@@ -328,7 +325,7 @@ function churn(simulation: Simulation, peer: SimPeer): void {
   }
 }
 
-function evictAtPeer(_: Simulation, peer: SimPeer): void {
+function evictAtPeer(_: SimCluster, peer: SimPeer): void {
   const id = peer.node.random.pick(["n0", "n1", "n2", "n3"]);
   peer.node.note(`evicts ${id}`);
   peer.hasEvicted = true;
@@ -338,19 +335,19 @@ function evictAtPeer(_: Simulation, peer: SimPeer): void {
 }
 
 /** The disk is full, or broken, for one write. */
-function failWrite(simulation: Simulation, peer: SimPeer): void {
-  const { random } = simulation.scheduler;
-  const { node } = random.chance(0.3) ? simulation.server : peer;
-  if (!simulation.server.isUp || !peer.isUp) return;
+function failWrite(cluster: SimCluster, peer: SimPeer): void {
+  const { random } = cluster.scheduler;
+  const { node } = random.chance(0.3) ? cluster.server : peer;
+  if (!cluster.server.isUp || !peer.isUp) return;
   node.note("will fail to write");
   node.disk.failNextWrite(random.pick(["store.full", "store.write_failed"]));
 }
 
-function maintainPeer(simulation: Simulation, peer: SimPeer): void {
+function maintainPeer(cluster: SimCluster, peer: SimPeer): void {
   const { running, node } = peer;
   // A clock that is a year ahead makes a peer forget what it keeps for a server that is restored.
   if (running === undefined || node.skewMs > DAY) return;
-  simulation.run(running.store.maintain().catch(() => undefined));
+  cluster.run(running.store.maintain().catch(() => undefined));
 }
 
 const KINDS: readonly Kind[] = [
@@ -366,10 +363,10 @@ const KINDS: readonly Kind[] = [
   { name: "partition", weight: 2, happen: partition },
   { name: "stall", weight: 3, happen: stall },
   { name: "slow", weight: 2, happen: slow },
-  { name: "crash of a peer", weight: 2, happen: (simulation, peer) => simulation.crashPeer(peer) },
+  { name: "crash of a peer", weight: 2, happen: (cluster, peer) => cluster.crashPeer(peer) },
   { name: "crash of a peer at a write", weight: 3, happen: crashAtWrite },
   { name: "close of a peer", weight: 1, happen: closePeer },
-  { name: "crash of the server", weight: 1, happen: (simulation) => simulation.crashServer() },
+  { name: "crash of the server", weight: 1, happen: (cluster) => cluster.crashServer() },
   {
     name: "crash of the server at a write",
     weight: 2,
@@ -391,7 +388,7 @@ const KINDS: readonly Kind[] = [
   {
     name: "maintenance",
     weight: 4,
-    happen: (simulation) => simulation.run(simulation.server.maintain()),
+    happen: (cluster) => cluster.run(cluster.server.maintain()),
   },
   { name: "offline", weight: 2, happen: (_, peer) => peer.setSync(false) },
   { name: "online", weight: 4, happen: (_, peer) => peer.setSync(true) },
@@ -406,8 +403,8 @@ function drawWeights(random: Random): number[] {
   return KINDS.map(({ weight }, i) => (i < 3 ? weight : weight * random.pick([0, 0.3, 1, 1, 3])));
 }
 
-export async function drawEvents(simulation: Simulation, length: number): Promise<void> {
-  const { scheduler } = simulation;
+export async function drawEvents(cluster: SimCluster, length: number): Promise<void> {
+  const { scheduler } = cluster;
   const { random } = scheduler;
   const weights = drawWeights(random);
   const total = weights.reduce((a, b) => a + b, 0);
@@ -417,9 +414,9 @@ export async function drawEvents(simulation: Simulation, length: number): Promis
     const index = weights.findIndex((weight) => (left -= weight) < 0);
     const kind = KINDS[index] ?? KINDS[0];
     if (kind === undefined) return;
-    simulation.count(kind.name);
-    const peer = random.pick(simulation.peers);
-    kind.happen(simulation, peer);
+    cluster.count(kind.name);
+    const peer = random.pick(cluster.peers);
+    kind.happen(cluster, peer);
     const isLong = random.chance(0.02);
     await scheduler.runFor(scheduler.between(0, isLong ? 40_000 : pace));
   }

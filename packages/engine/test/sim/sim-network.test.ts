@@ -135,11 +135,11 @@ test("a cut loses messages under way; a late cut delivers them when there is ano
   expect(place.heard).toEqual(["opened", "closed", "opened", "closed", "opened"]);
 });
 
-test('a cut of the kind "nobody" is reported to neither side', async () => {
+test('a cut of the kind "neither" is reported to neither side', async () => {
   const place = new Place(4);
   place.dial();
   await place.scheduler.runFor(200);
-  place.connection().cut("nobody");
+  place.connection().cut("neither");
   place.channel?.send(bytesOf("into the dark"));
   await place.scheduler.runFor(100_000);
   expect(place.serverHeard).toEqual([]);

@@ -259,7 +259,7 @@ export class SimConnection {
    * The connection breaks. `late`: what the client had sent arrives when it knows already, and may have
    * another connection. Each side hears of it soon, or has to find out by silence.
    */
-  cut(kind: "both" | "client" | "server" | "nobody" | "late"): void {
+  cut(kind: "both" | "client" | "server" | "neither" | "late"): void {
     const { scheduler } = this.network;
     this.down.isBroken = true;
     if (kind === "late") {

@@ -11,23 +11,28 @@ import { PeerSync } from "../../src/peer/peer-sync.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { readIdentity, renewIdentity } from "../../src/store/identity.ts";
 import type { MemoryDisk } from "../../src/store/memory-disk.ts";
+import type { Credential } from "./credential.ts";
 import { watchOwnWrites } from "./own-writes.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { SimDevice } from "./sim-device.ts";
 import type { End, SimNetwork } from "./sim-network.ts";
 import { SimNode } from "./sim-node.ts";
 import type { Wish } from "./sim-rules.ts";
-import type { SimRuns } from "./sim-runs.ts";
-import { APP_ID, type Credential, type SimServer } from "./sim-server.ts";
+import { APP_ID, type SimServer } from "./sim-server.ts";
 import type { SimStatement } from "./sim-statements.ts";
 import type { WireTap } from "./wire-tap.ts";
+
+/** The runs of statements on peers, by their numbers. */
+interface PeerRuns {
+  wishOf(number: number): Wish;
+}
 
 export interface PeerParts {
   readonly scheduler: Scheduler;
   readonly network: SimNetwork;
   readonly server: SimServer;
   readonly tap: WireTap;
-  readonly runs: Pick<SimRuns, "wishOf">;
+  readonly runs: PeerRuns;
 }
 
 interface Running {

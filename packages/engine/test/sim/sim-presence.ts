@@ -11,7 +11,7 @@ import { PRESENCE_LIMITS } from "../../src/sync/device/presence-board.ts";
 import type { SyncServer } from "../../src/sync/sync-server.ts";
 import { valueText } from "../support/dump.ts";
 import type { SimPeer } from "./sim-peer.ts";
-import type { Simulation } from "./simulation.ts";
+import type { World } from "./world.ts";
 
 /** A peer that is there, as all should see it. */
 interface Present {
@@ -28,18 +28,18 @@ export interface PresenceFault {
 }
 
 export class SimPresence {
-  readonly #simulation: Simulation;
+  readonly #world: World;
   /** What the host of the server was told, by session. */
   readonly #reported = new Map<number, Present>();
 
-  constructor(simulation: Simulation) {
-    this.#simulation = simulation;
-    simulation.server.onUp = (sync) => this.#follow(sync);
+  constructor(world: World) {
+    this.#world = world;
+    world.server.onUp = (sync) => this.#follow(sync);
   }
 
   /** A server begins: it knows nobody, and nobody was told to have left. */
   #follow(sync: SyncServer): void {
-    const { life } = this.#simulation.server.node;
+    const { life } = this.#world.server.node;
     this.#reported.clear();
     sync.onPeers(({ report, kind }) => {
       if (!life.isAlive) return;
@@ -53,13 +53,13 @@ export class SimPresence {
 
   #checkOrder(session: number, kind: string): void {
     if (this.#reported.has(session) !== (kind === "joined")) return;
-    const { scheduler } = this.#simulation;
+    const { scheduler } = this.#world;
     scheduler.fail("[S40] who joins was not there, and who leaves was", `${kind} ${session}`);
   }
 
   /** Undefined when all know who is there. */
   fault(): PresenceFault | undefined {
-    const { server, peers } = this.#simulation;
+    const { server, peers } = this.#world;
     const present = this.#present();
     const expected = textOf(present);
     const listed = textOf(
@@ -88,7 +88,7 @@ export class SimPresence {
 
   /** What a peer that watches does not know; undefined when it knows all. */
   #wrongAt(peer: SimPeer, present: readonly Present[]): string | undefined {
-    const { listedPeers = PRESENCE_LIMITS.listedPeers } = this.#simulation.server.limits;
+    const { listedPeers = PRESENCE_LIMITS.listedPeers } = this.#world.server.limits;
     const isOther = ({ key, credential }: Present): boolean =>
       key !== peer.device.key || credential !== peer.credential.name;
     const total = present.filter(isOther).length;
@@ -103,7 +103,7 @@ export class SimPresence {
   /** Of each key and credential the newest session that both sides hold, in their order. */
   #present(): Present[] {
     const byIdentity = new Map<string, Present>();
-    for (const peer of this.#simulation.peers) {
+    for (const peer of this.#world.peers) {
       const session = this.#sessionOf(peer);
       if (session === undefined) continue;
       const { key, metadata } = peer.device;
@@ -118,7 +118,7 @@ export class SimPresence {
 
   #sessionOf(peer: SimPeer): number | undefined {
     if (peer.running?.sync.status().phase !== "open") return undefined;
-    const found = this.#simulation.server.sessions.find(({ end, dialler }) => {
+    const found = this.#world.server.sessions.find(({ end, dialler }) => {
       const { client } = end.connection;
       const isHeld = !end.isClosed && !client.isClosed && client.life?.isAlive === true;
       return dialler === peer.name && isHeld;

@@ -9,7 +9,7 @@ import type { PeerAnswer, RemoteRun, RunningRemote } from "../../src/sync/device
 import { valueText } from "../support/dump.ts";
 import type { Life } from "./sim-node.ts";
 import { randomWish, TALLY_WISH, type Wish } from "./sim-rules.ts";
-import type { Simulation } from "./simulation.ts";
+import type { World } from "./world.ts";
 
 interface Bounds {
   readonly ms: number;
@@ -51,13 +51,13 @@ const ALL_TOO_LARGE = "the answers of all peers together are too large";
 const PEER_BUSY = `expected at most ${LAST_RUNS} statements at a time`;
 
 export class SimRuns {
-  readonly #simulation: Simulation;
+  readonly #world: World;
   readonly #wishes = new Map<number, Wish>();
   readonly #open = new Set<OpenRun>();
   #last = 0;
 
-  constructor(simulation: Simulation) {
-    this.#simulation = simulation;
+  constructor(world: World) {
+    this.#world = world;
   }
 
   wishOf(number: number): Wish {
@@ -66,7 +66,7 @@ export class SimRuns {
 
   /** Some who are listed, now and then with one who is gone, or twice. */
   randomSessions(): number[] {
-    const { random } = this.#simulation.scheduler;
+    const { random } = this.#world.scheduler;
     const known = this.#sessions();
     const isChosen = random.pick([0.3, 1]);
     const chosen = known.filter(() => random.chance(isChosen));
@@ -76,7 +76,7 @@ export class SimRuns {
   }
 
   randomBounds(): Bounds {
-    const { random } = this.#simulation.scheduler;
+    const { random } = this.#world.scheduler;
     return {
       ms: 5 + random.below(random.pick([100, 1500, 8000])),
       rows: random.pick([1, 4, 1000, 1000]),
@@ -87,7 +87,7 @@ export class SimRuns {
 
   /** Whoever asks waits for a time, or goes away before. */
   start(sessions: readonly number[], bounds: Bounds): OpenRun | undefined {
-    const { server, scheduler } = this.#simulation;
+    const { server, scheduler } = this.#world;
     const { sync, node } = server;
     if (sync === undefined) return undefined;
     const { random } = scheduler;
@@ -114,7 +114,7 @@ export class SimRuns {
       isEnded: false,
     };
     this.#open.add(open);
-    this.#simulation.count("run");
+    this.#world.count("run");
     void running.done.then((answers) => this.#done(open, answers));
     const isGivenUp = bounds !== GENEROUS && random.chance(0.15);
     const endMs = isGivenUp ? random.below(bounds.ms) : bounds.ms + random.pick([0, 0, 50, 1000]);
@@ -124,7 +124,7 @@ export class SimRuns {
 
   /** In peace: everyone who is there answers as often as a peer can at a time. */
   async startLast(): Promise<void> {
-    const { scheduler, peers } = this.#simulation;
+    const { scheduler, peers } = this.#world;
     for (const open of this.#open) if (!open.life.isAlive) this.#open.delete(open);
     await scheduler.runUntil(() => this.#open.size === 0, scheduler.now + 20_000);
     // Who is told to stop hears it a while later, and later still if it did not read (seed 17001795).
@@ -153,13 +153,13 @@ export class SimRuns {
 
   /** Whether nothing is on its way to a peer. */
   #isAllHeard(): boolean {
-    const connections = [...this.#simulation.network.connections];
+    const connections = [...this.#world.network.connections];
     return connections.every(({ down }) => down.isIdle || down.isBroken);
   }
 
   /** Nothing of a run outlives it, on either side. */
   #checkNothingLeft(): void {
-    const { peers, server } = this.#simulation;
+    const { peers, server } = this.#world;
     const left = this.#awaited();
     if (this.#open.size > 0) return this.#fail("every run ends", `${this.#open.size} are open`);
     if (left > 0) this.#fail("[S46] nothing of a run is left in the server", `${left} awaited`);
@@ -174,7 +174,7 @@ export class SimRuns {
 
   #end(open: OpenRun, how: "cancel" | "expire"): void {
     if (!this.#open.has(open)) return;
-    const { node } = this.#simulation.server;
+    const { node } = this.#world.server;
     node.note(`ends run ${open.number}: ${how}`);
     open.isEnded = true;
     open.running[how]();
@@ -188,7 +188,7 @@ export class SimRuns {
     if (!open.life.isAlive) return;
     const { number, sessions } = open;
     const found = answers.map(({ session }) => session);
-    this.#simulation.server.node.note(`run ${number} is answered`);
+    this.#world.server.node.note(`run ${number} is answered`);
     if (found.join() !== sessions.join()) {
       const detail = `run ${number}: ${found.join()}, asked were ${sessions.join()}`;
       this.#fail("[S44] each session has one answer", detail);
@@ -204,9 +204,9 @@ export class SimRuns {
   #check(open: OpenRun, answer: PeerAnswer): void {
     const { number, peers } = open;
     const name = peers.get(answer.session);
-    const peer = this.#simulation.peers.find((each) => each.name === name);
+    const peer = this.#world.peers.find((each) => each.name === name);
     const statement = peer?.device.statements.get(number);
-    this.#simulation.count(`answer ${answer.error?.code ?? "good"}`);
+    this.#world.count(`answer ${answer.error?.code ?? "good"}`);
     const key = answer.report?.description.key;
     if (key !== undefined && key !== peer?.device.key) {
       this.#fail("an answer is of the peer that was asked", `run ${number} on ${name}: ${key}`);
@@ -227,7 +227,7 @@ export class SimRuns {
       case LOST: {
         // A number that was none then may be that of a session by now.
         const wasThere = open.peers.get(session) !== undefined;
-        const isThere = this.#simulation.server.sync?.peer(session) !== undefined;
+        const isThere = this.#world.server.sync?.peer(session) !== undefined;
         return wasThere && isThere ? "it is still there" : undefined;
       }
       case LATE:
@@ -245,13 +245,13 @@ export class SimRuns {
   }
 
   #sessions(): number[] {
-    return this.#simulation.server.sync?.peers().map(({ session }) => session) ?? [];
+    return this.#world.server.sync?.peers().map(({ session }) => session) ?? [];
   }
 
   #connection(
     session: number,
   ): { readonly hosted: HostedConnection; readonly dialler: string } | undefined {
-    for (const { connection, dialler } of this.#simulation.server.sessions) {
+    for (const { connection, dialler } of this.#world.server.sessions) {
       const hosted = connection as HostedConnection;
       if (hosted.session === session) return { hosted, dialler };
     }
@@ -263,7 +263,7 @@ export class SimRuns {
   }
 
   #isFull(session: number): boolean {
-    const { limits } = this.#simulation.server;
+    const { limits } = this.#world.server;
     const queued = this.#connection(session)?.hosted.queuedBytes ?? 0;
     return queued > (limits.queueBytes ?? Number.POSITIVE_INFINITY);
   }
@@ -271,14 +271,14 @@ export class SimRuns {
   /** What all sessions wait for. */
   #awaited(): number {
     let sum = 0;
-    for (const { connection } of this.#simulation.server.sessions) {
+    for (const { connection } of this.#world.server.sessions) {
       sum += (connection as HostedConnection).explained()?.state.runs.size ?? 0;
     }
     return sum;
   }
 
   #fail(invariant: string, detail: string): void {
-    this.#simulation.scheduler.fail(invariant, detail);
+    this.#world.scheduler.fail(invariant, detail);
   }
 }
 

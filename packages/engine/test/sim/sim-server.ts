@@ -3,7 +3,6 @@
  * It may crash at any write, be closed in order, or come back from a backup as another life.
  */
 
-import { Authority } from "../../src/query/permission/authority.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { renewIdentity } from "../../src/store/identity.ts";
 import { DEFAULT_RETENTION, type Retention } from "../../src/store/maintenance.ts";
@@ -12,27 +11,17 @@ import { Store } from "../../src/store/store.ts";
 import type { ServerConnection } from "../../src/sync/connection/connection-host.ts";
 import type { Admission } from "../../src/sync/session/session-event.ts";
 import { type SyncLimits, SyncServer } from "../../src/sync/sync-server.ts";
+import { authorityOf, type Credential, newCredential } from "./credential.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SentUploads } from "./sent-uploads.ts";
 import { type Checkpoint, type OracleBook, ServerOracle } from "./server-oracle.ts";
 import type { Accepting, End, Receiver } from "./sim-network.ts";
 import { type Life, SimNode } from "./sim-node.ts";
-import { type Rights, randomRights } from "./sim-rules.ts";
+import { randomRights } from "./sim-rules.ts";
 import type { SimStatement } from "./sim-statements.ts";
 import type { WireTap } from "./wire-tap.ts";
 
 export const APP_ID = "8b1f6a52-6c2f-4a2e-9e0c-1f1d3c5a7b90";
-
-export interface Credential {
-  readonly name: string;
-  rights: Rights;
-  /** All that it ever was. */
-  readonly past: Rights[];
-  authority: Authority | undefined;
-  isRevoked: boolean;
-  /** How long its tokens hold; undefined for ever. */
-  readonly tokenMs: number | undefined;
-}
 
 export interface Backup {
   readonly disk: MemoryDisk;
@@ -324,28 +313,4 @@ export class SimServer implements Accepting {
     const { authority, name } = credential;
     return { authority, credential: name, ...(expiresMs !== undefined && { expiresMs }) };
   }
-}
-
-function newCredential(
-  name: string,
-  random: SimNode["random"],
-  isTokenEternal: boolean,
-): Credential {
-  const rights = randomRights(random);
-  const tokenMs =
-    !isTokenEternal && random.chance(0.25) ? 20_000 + random.below(60_000) : undefined;
-  const credential: Credential = {
-    name,
-    rights,
-    past: [rights],
-    authority: undefined,
-    isRevoked: false,
-    tokenMs,
-  };
-  credential.authority = authorityOf(credential);
-  return credential;
-}
-
-function authorityOf({ name, rights }: Credential): Authority {
-  return new Authority(rights.permissions, name);
 }

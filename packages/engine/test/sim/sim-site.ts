@@ -8,7 +8,6 @@ import { PeerError } from "@bigpeer/protocol";
 import { Link, type LinkEvent, type LinkOptions } from "../../src/link/link.ts";
 import type { LinkStatus } from "../../src/link/link-status.ts";
 import type { Channel } from "../../src/platform.ts";
-import type { World } from "./end-check.ts";
 import type { LinkTap } from "./link-tap.ts";
 import { queriesOf, type SimPull } from "./link-topology.ts";
 import { LocalWrites } from "./local-writes.ts";
@@ -19,7 +18,8 @@ import type { Life, SimNode } from "./sim-node.ts";
 import { SimPeer } from "./sim-peer.ts";
 import { APP_ID, type Backup, SimServer } from "./sim-server.ts";
 import type { SiteBook } from "./site-book.ts";
-import { tapOf, type WireTap } from "./wire-tap.ts";
+import type { WireTap } from "./wire-tap.ts";
+import { tapOf, type World } from "./world.ts";
 
 export interface SiteParts {
   readonly scheduler: Scheduler;

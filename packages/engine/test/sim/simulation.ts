@@ -1,22 +1,15 @@
 /**
- * A run: the server, its peers, the network between them, and what a seed lets happen to them; then
- * peace, until everyone has settled; then what must hold is checked.
+ * A run: a cluster, and what a seed lets happen to it; then peace, until everyone has settled; then
+ * what must hold is checked.
  */
 
-import { seededRandom } from "../support/test-platform.ts";
 import { checkAtEnd, isSettled } from "./end-check.ts";
-import { LocalWrites } from "./local-writes.ts";
-import { Scheduler, SimFailure, settled } from "./scheduler.ts";
-import { SentUploads } from "./sent-uploads.ts";
+import { type Scheduler, SimFailure, settled } from "./scheduler.ts";
+import { SimCluster } from "./sim-cluster.ts";
 import { drawEvents } from "./sim-events.ts";
-import { SimNetwork } from "./sim-network.ts";
-import { SimPeer } from "./sim-peer.ts";
 import { SimPresence } from "./sim-presence.ts";
 import { randomWish, TALLY_WISH } from "./sim-rules.ts";
-import { SimRuns } from "./sim-runs.ts";
-import { type Backup, SimServer } from "./sim-server.ts";
 import { stillInserts, tallyInserts } from "./sim-statements.ts";
-import { tapOf, type WireTap } from "./wire-tap.ts";
 
 export interface SimOptions {
   /** Prints everything that happens. */
@@ -57,118 +50,29 @@ const PEACE_MS = 15 * 60_000;
 const PRESENCE_MS = 150_000;
 
 export class Simulation {
-  readonly seed: number;
+  readonly cluster: SimCluster;
   readonly scheduler: Scheduler;
-  readonly sent: SentUploads;
-  readonly tap: WireTap;
-  readonly server: SimServer;
-  readonly network: SimNetwork;
-  readonly writes = new LocalWrites();
-  readonly runs: SimRuns;
-  readonly presence: SimPresence;
-  readonly peers: SimPeer[] = [];
-  readonly counts = new Map<string, number>();
-  backup: Backup | undefined;
-  /** What direct writers have added to the tallies. */
-  readonly directSums = new Map<string, { readonly id: string; readonly by: number }>();
-  isPeace = false;
-  #copies = 0;
+  readonly #presence: SimPresence;
 
   constructor(seed: number, isVerbose: boolean) {
-    this.seed = seed;
-    const scheduler = new Scheduler(seededRandom(seed), isVerbose);
-    this.scheduler = scheduler;
-    this.sent = new SentUploads(scheduler);
-    this.tap = tapOf(this);
-    this.server = new SimServer(scheduler, seed * 31 + 1, { sent: this.sent, tap: this.tap });
-    this.server.node.onPowerLoss = () => this.crashServer();
-    this.network = new SimNetwork(scheduler, this.server);
-    this.runs = new SimRuns(this);
-    this.presence = new SimPresence(this);
-  }
-
-  count(name: string): void {
-    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
-  }
-
-  addPeer(name: string, credential = this.scheduler.random.pick(this.server.credentials)): SimPeer {
-    const { scheduler, network, server, tap, runs } = this;
-    const seed = this.seed * 131 + this.peers.length + 7;
-    const peer = new SimPeer(name, credential, seed, { scheduler, network, server, tap, runs });
-    peer.node.onPowerLoss = () => this.crashPeer(peer);
-    this.peers.push(peer);
-    return peer;
-  }
-
-  startServer(): void {
-    void this.#guard(this.server.start());
-  }
-
-  startPeer(peer: SimPeer): void {
-    void this.#guard(peer.start());
-  }
-
-  /** What the harness itself awaits must not fail. */
-  async #guard(work: Promise<void>): Promise<void> {
-    try {
-      await work;
-    } catch (error) {
-      const text = error instanceof Error ? (error.stack ?? "") : String(error);
-      this.scheduler.fail("a store can be opened", text);
-    }
-  }
-
-  run(work: Promise<void>): void {
-    void this.#guard(work);
-  }
-
-  crashServer(): void {
-    if (!this.server.isUp) return;
-    this.count("server crash");
-    this.server.crash();
-    for (const connection of this.network.connections) this.#loseSide(connection, "server");
-    this.#later(this.scheduler.between(20, 8000), () => this.startServer());
-  }
-
-  crashPeer(peer: SimPeer): void {
-    if (!peer.isUp) return;
-    this.count("peer crash");
-    peer.crash();
-    for (const connection of this.network.of(peer.name)) this.#loseSide(connection, "client");
-    this.#later(this.scheduler.between(20, 20_000), () => this.startPeer(peer));
-  }
-
-  /** The other side hears of it, or does not. */
-  #loseSide(connection: { cut(kind: "client" | "server" | "nobody"): void }, side: string): void {
-    const other = side === "server" ? "client" : "server";
-    connection.cut(this.scheduler.random.chance(0.7) ? other : "nobody");
-  }
-
-  /** What is planned happens also in peace: whoever is down comes back. */
-  #later(delayMs: number, work: () => void): void {
-    this.scheduler.after(this.isPeace ? Math.min(delayMs, 500) : delayMs, work);
-  }
-
-  later(delayMs: number, work: () => void): void {
-    this.#later(delayMs, work);
-  }
-
-  nextCopyName(peer: SimPeer): string {
-    return `${peer.name.split("'")[0]}'${++this.#copies}`;
+    this.cluster = new SimCluster(seed, isVerbose);
+    this.scheduler = this.cluster.scheduler;
+    this.#presence = new SimPresence(this.cluster);
   }
 
   async play(length: number): Promise<void> {
     await this.#begin();
-    await drawEvents(this, length);
+    await drawEvents(this.cluster, length);
     await this.#settle();
-    checkAtEnd(this);
+    checkAtEnd(this.cluster);
     await settled();
     if (this.scheduler.failure !== undefined) throw this.scheduler.failure;
   }
 
   async #begin(): Promise<void> {
-    const { scheduler, server } = this;
-    this.startServer();
+    const { cluster, scheduler } = this;
+    const { server } = cluster;
+    cluster.startServer();
     await scheduler.runUntil(() => server.isUp, 10_000);
     for (const statement of tallyInserts()) void server.write(statement, undefined);
     if (scheduler.random.chance(0.5)) {
@@ -183,25 +87,26 @@ export class Simulation {
     await scheduler.runFor(200);
     const count = 3 + scheduler.random.below(4);
     for (let i = 0; i < count; i++) {
-      const peer = this.addPeer(`p${i}`);
+      const peer = cluster.addPeer(`p${i}`);
       peer.follow(TALLY_WISH);
       peer.device.setWatching(scheduler.random.chance(0.5));
       const wishes = scheduler.random.below(3);
       for (let j = 0; j < wishes; j++) peer.follow(randomWish(scheduler.random));
-      this.later(scheduler.between(0, 3000), () => this.startPeer(peer));
+      cluster.later(scheduler.between(0, 3000), () => cluster.startPeer(peer));
     }
     await scheduler.runFor(1500);
   }
 
   async #settle(): Promise<void> {
-    const { scheduler, server, network } = this;
+    const { cluster, scheduler } = this;
+    const { server, network, peers } = cluster;
     scheduler.note("world", "peace");
-    this.isPeace = true;
+    cluster.isPeace = true;
     for (const credential of server.credentials) server.setRevoked(credential, false);
     for (const connection of network.connections) {
       connection.up.rate = connection.down.rate = 400;
     }
-    for (const peer of this.peers) {
+    for (const peer of peers) {
       network.heal(peer.name);
       peer.node.writesToCrash = undefined;
       peer.onPiece = undefined;
@@ -210,7 +115,7 @@ export class Simulation {
     server.node.writesToCrash = undefined;
     // Whoever is just writing, finishes it first.
     await scheduler.runFor(1000);
-    for (const peer of this.peers) {
+    for (const peer of peers) {
       if (peer.hasEvicted) peer.followAgain();
       peer.setSync(true);
     }
@@ -219,11 +124,11 @@ export class Simulation {
     let expired: number;
     do {
       if (!(await this.#untilSettled())) return;
-      expired = this.tap.expired;
+      expired = cluster.tap.expired;
       // What is still on its way changes nothing any more.
       await scheduler.runFor(2000);
       // But a token whose welcome came late may end before it is renewed (S7).
-    } while (this.tap.expired > expired);
+    } while (cluster.tap.expired > expired);
   }
 
   async #untilSettled(): Promise<boolean> {
@@ -232,37 +137,37 @@ export class Simulation {
     const isDone = (): boolean => {
       if (scheduler.now < nextLook) return false;
       nextLook = scheduler.now + 250;
-      return isSettled(this) === undefined;
+      return isSettled(this.cluster) === undefined;
     };
     const isInTime = await scheduler.runUntil(isDone, scheduler.now + PEACE_MS);
-    if (!isInTime) scheduler.fail("everyone settles", isSettled(this) ?? "");
+    if (!isInTime) scheduler.fail("everyone settles", isSettled(this.cluster) ?? "");
     return isInTime;
   }
 
   /** Who went without a word is found to be gone; then everyone knows who is there, and answers. */
   async #settleDevices(): Promise<void> {
     await this.#settlePresence();
-    await this.runs.startLast();
+    await this.cluster.runs.startLast();
     await this.#settlePresence();
   }
 
   async #settlePresence(): Promise<void> {
-    const { scheduler, presence } = this;
+    const { scheduler } = this;
     let nextLook = 0;
     const isExact = (): boolean => {
       if (scheduler.now < nextLook) return false;
       nextLook = scheduler.now + 250;
-      return presence.fault() === undefined;
+      return this.#presence.fault() === undefined;
     };
     await scheduler.runUntil(isExact, scheduler.now + PRESENCE_MS);
-    const fault = presence.fault();
+    const fault = this.#presence.fault();
     if (fault !== undefined) scheduler.fail(fault.invariant, fault.detail);
   }
 }
 
 export async function simulate(seed: number, options: SimOptions = {}): Promise<SimReport> {
   const simulation = new Simulation(seed, options.isVerbose === true);
-  const { scheduler } = simulation;
+  const { scheduler, cluster } = simulation;
   const onRejection = (error: unknown): void => {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     scheduler.fail("no promise is left to itself", text);
@@ -277,8 +182,8 @@ export async function simulate(seed: number, options: SimOptions = {}): Promise<
   } finally {
     process.off("unhandledRejection", onRejection);
   }
-  for (const [name, count] of simulation.tap.counts)
-    simulation.counts.set(`message ${name}`, count);
+  const { counts, tap } = cluster;
+  for (const [name, count] of tap.counts) counts.set(`message ${name}`, count);
   const { steps, now, fingerprint } = scheduler;
-  return { seed, steps, spanMs: now, fingerprint, counts: simulation.counts };
+  return { seed, steps, spanMs: now, fingerprint, counts };
 }

@@ -15,14 +15,12 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import { valueText } from "../support/dump.ts";
-import type { LocalWrites } from "./local-writes.ts";
+import type { Credential } from "./credential.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SentUploads } from "./sent-uploads.ts";
 import { placeOf, type ServerOracle, uploadName } from "./server-oracle.ts";
 import type { End } from "./sim-network.ts";
-import type { SimPeer } from "./sim-peer.ts";
 import type { Rights } from "./sim-rules.ts";
-import type { Credential, SimServer } from "./sim-server.ts";
 
 /** What one connection has come to. */
 export interface WireSession {
@@ -57,15 +55,6 @@ interface TapParts {
   readonly diskOf: (peer: string) => object;
   /** What a disk has written under a site and not sent. */
   readonly unsent: (disk: object, site: Site) => Iterable<string>;
-}
-
-/** What a tap looks at in a run. */
-interface TappedWorld {
-  readonly scheduler: Scheduler;
-  readonly sent: SentUploads;
-  readonly server: SimServer;
-  readonly peers: readonly SimPeer[];
-  readonly writes: LocalWrites;
 }
 
 /** What a store was told to be forked. */
@@ -327,23 +316,6 @@ export class WireTap {
 
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("hex");
-}
-
-/** Listens to a server and its peers. The server may be made after it. */
-export function tapOf(world: TappedWorld): WireTap {
-  const { scheduler, sent, peers, writes } = world;
-  return new WireTap({
-    scheduler,
-    sent,
-    oracle: () => world.server.oracle,
-    credential: (token) => {
-      return world.server.credentials.find(({ name }) => token.startsWith(`${name}@`));
-    },
-    restores: () => world.server.restores,
-    queueBytes: () => world.server.limits.queueBytes ?? 0,
-    diskOf: (name) => peers.find((peer) => peer.name === name)?.node.disk ?? {},
-    unsent: (disk, site) => writes.unsent(disk, site, sent),
-  });
 }
 
 /** The transactions that a message names. */

@@ -4,12 +4,8 @@ import { expect, test } from "vitest";
 import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import { Store } from "../../src/store/store.ts";
-import {
-  type CheckUpload,
-  type Upload,
-  type UploadStep,
-  uploadDigest,
-} from "../../src/store/upload.ts";
+import { type CheckUpload, type Upload, uploadDigest } from "../../src/store/upload.ts";
+import type { UploadStep } from "../../src/store/upload-step.ts";
 import { fieldsOf, type OpenStore, openStore, problems } from "../support/open-store.ts";
 import { outcomeOf, SiteUploads } from "../support/site-uploads.ts";
 import { START_MS, testPlatform } from "../support/test-platform.ts";

@@ -21,7 +21,7 @@ import type { StatementResult } from "../../src/query/request.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import type { MemoryDisk } from "../../src/store/memory-disk.ts";
 import type { StoreOptions } from "../../src/store/store.ts";
-import { type StreamLimits } from "../../src/sync/outbox/stream-limits.ts";
+import type { StreamLimits } from "../../src/sync/outbox/stream-limits.ts";
 import { Streams } from "../../src/sync/streams.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
 import { type TestPlatform, testPlatform } from "./test-platform.ts";

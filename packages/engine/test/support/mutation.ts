@@ -12,7 +12,8 @@ import { type InsertPlan, insertDocuments } from "../../src/query/mutate/insert.
 import { type RemovePlan, removeDocuments } from "../../src/query/mutate/remove.ts";
 import { type UpdatePlan, updateDocuments } from "../../src/query/mutate/update.ts";
 import { getDocument } from "../../src/query/run/declared-read.ts";
-import { type MutationOutcome, type Typing, Warnings } from "../../src/query/run/execution.ts";
+import type { MutationOutcome, Typing } from "../../src/query/run/execution.ts";
+import { Warnings } from "../../src/query/run/warnings.ts";
 import { Settings } from "../../src/query/system/settings.ts";
 import type { Datum, Outcome } from "../../src/query/value/datum.ts";
 import type { Transaction } from "../../src/store/transaction.ts";

@@ -7,7 +7,7 @@ import type { DocumentEntry, Operation, Outcome, Value } from "@bigpeer/protocol
 import { isShown } from "../../src/crdt/show.ts";
 import { partsOf } from "../../src/crdt/state-parts.ts";
 import { PeerStore } from "../../src/peer/peer-store.ts";
-import { type OwnUpload } from "../../src/peer/sequenced-upload.ts";
+import type { OwnUpload } from "../../src/peer/sequenced-upload.ts";
 import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import type { UploadOutcome } from "../../src/store/records.ts";

@@ -13,7 +13,7 @@ import { Budget } from "../../src/query/frame/budget.ts";
 import { Authority } from "../../src/query/permission/authority.ts";
 import { FULL_PERMISSIONS } from "../../src/query/permission/permissions.ts";
 import type { StatementResult } from "../../src/query/request.ts";
-import type { Warning } from "../../src/query/run/execution.ts";
+import type { Warning } from "../../src/query/run/warnings.ts";
 import { waysIn } from "./index-ways.ts";
 import { dump } from "./open-store.ts";
 import {

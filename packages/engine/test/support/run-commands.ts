@@ -13,7 +13,7 @@ import type {
   WriteCommand,
   WriteResult,
 } from "../../src/query/command/command.ts";
-import type { StatementLimits } from "../../src/query/statement-runner.ts";
+import type { StatementLimits } from "../../src/query/task/runner-context.ts";
 import type { StoredDocument } from "../../src/store/view.ts";
 import { openStatements, type Statements } from "./run-statements.ts";
 

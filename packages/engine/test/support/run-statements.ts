@@ -6,7 +6,8 @@ import type { Value } from "@bigpeer/protocol";
 import { PeerError } from "@bigpeer/protocol";
 import type { Platform } from "../../src/platform.ts";
 import type { StatementRequest, StatementResult } from "../../src/query/request.ts";
-import { type StatementLimits, StatementRunner } from "../../src/query/statement-runner.ts";
+import { StatementRunner } from "../../src/query/statement-runner.ts";
+import type { StatementLimits } from "../../src/query/task/runner-context.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
 
 export interface Statements extends OpenStore {

@@ -4,12 +4,8 @@
 
 import { timeOfMs, type UploadOperation } from "@bigpeer/protocol";
 import type { Platform } from "../../src/platform.ts";
-import {
-  type Upload,
-  type UploadAnswer,
-  type UploadStep,
-  uploadDigest,
-} from "../../src/store/upload.ts";
+import { type Upload, type UploadAnswer, uploadDigest } from "../../src/store/upload.ts";
+import type { UploadStep } from "../../src/store/upload-step.ts";
 import { START_MS } from "./test-platform.ts";
 
 export class SiteUploads {

@@ -12,6 +12,7 @@ import {
 } from "@bigpeer/protocol";
 import type { Channel, Platform } from "../../src/platform.ts";
 import type { ServerConnection } from "../../src/sync/connection/connection-host.ts";
+import type { AdmittedPeer } from "../../src/sync/session/greeting.ts";
 import type { SyncServer } from "../../src/sync/sync-server.ts";
 
 type MessageOf<K extends ServerMessage["t"]> = Extract<ServerMessage, { t: K }>;
@@ -31,9 +32,10 @@ export class SyncClient implements Channel {
   isQueueing = false;
   #seen = 0;
 
-  constructor(server: SyncServer, platform: Platform) {
+  /** `peer`: if it was admitted already, and sends no `hello`. */
+  constructor(server: SyncServer, platform: Platform, peer?: AdmittedPeer) {
     this.#platform = platform;
-    this.connection = server.connect(this);
+    this.connection = server.connect(this, peer);
   }
 
   send(bytes: Uint8Array): void {

@@ -5,6 +5,7 @@
 
 import { type DocumentEntry, PeerError, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { codeOf } from "../../../protocol/test/support/failure.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { SUBSCRIPTION_TOKENS_MAX, SUBSCRIPTION_VALUES_MAX } from "../../src/limits.ts";
 import { View } from "../../src/store/view.ts";
@@ -32,16 +33,6 @@ function kindsOf(receiver: Receiver): string[] {
 function hurriedClock(): () => number {
   let nowMs = 0;
   return () => (nowMs += 20);
-}
-
-function codeOf(work: () => unknown): string {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof PeerError) return error.code;
-    throw error;
-  }
-  return "none";
 }
 
 test("[S9] only SELECT * with a condition on one document can be subscribed to", async () => {

@@ -3,7 +3,7 @@
  */
 
 import type { Key } from "@bigpeer/engine";
-import type { EncodedWrite } from "./commit-encoder.ts";
+import type { EncodedWrite } from "./encoded-write.ts";
 import { CHECK_SIZE, hasChecksum, RecordCheck } from "./record-check.ts";
 
 export interface ChecksummedRecords {

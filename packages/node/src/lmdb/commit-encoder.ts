@@ -9,20 +9,10 @@
 import { KEY_SIZE_MAX, type Key, type Writes } from "@bigpeer/engine";
 import { assert, type Value } from "@bigpeer/protocol";
 import { type SliceClock, Slices } from "../slices.ts";
-import type { EntrySize } from "./page-estimate.ts";
+import type { EncodedWrite, LentBytes, Removal } from "./encoded-write.ts";
 import { CHECK_SIZE, RecordCheck } from "./record-check.ts";
 import type { ShapeTable } from "./shape-table.ts";
-import { type LentBytes, TOO_LARGE, ValueEncoder } from "./stored-value.ts";
-
-/** Bytes to put, or a removal. */
-export type EncodedWrite = LentBytes | Removal;
-
-export interface Removal extends EntrySize {
-  readonly key: Key;
-  readonly chunk: undefined;
-  readonly start: number;
-  readonly isAlone: false;
-}
+import { TOO_LARGE, ValueEncoder } from "./stored-value.ts";
 
 /** Entries that are encoded, and passed to lmdb, at once: about ten milliseconds of each. */
 export const ENTRIES_AT_ONCE = 4096;

@@ -7,7 +7,8 @@
  * allocating another.
  */
 
-import { type Key, type KeyEntry, type KeyRange, printKey } from "@bigpeer/engine";
+import type { Key, KeyEntry, KeyRange } from "@bigpeer/engine";
+import { printKey } from "@bigpeer/engine/store";
 import type { Value } from "@bigpeer/protocol";
 import type { RecordReader } from "./record-reader.ts";
 import type { FieldSet } from "./value-decoder.ts";

@@ -12,10 +12,10 @@ import { type Database, open, type RootDatabase, type Transaction } from "lmdb";
 import { closeToOthers, errorNumber, hasRoom, isFullError, reserveFile } from "../disk.ts";
 import type { SliceClock } from "../slices.ts";
 import { CommitSpace, type StorageSize } from "./commit-space.ts";
+import type { LentBytes } from "./encoded-write.ts";
 import { FileReserve } from "./file-reserve.ts";
 import { LargeCommits } from "./large-commit.ts";
 import { ALL_CHECKED_KEY, readShapes, SHAPES_END, shapeKey } from "./shape-records.ts";
-import type { LentBytes } from "./stored-value.ts";
 
 export type { Transaction } from "lmdb";
 

@@ -26,19 +26,13 @@
 import { realpathSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
-import {
-  type Key,
-  type KeyEntry,
-  type KeyRange,
-  type KeyValue,
-  type Snapshot,
-  type Writes,
-} from "@bigpeer/engine";
+import type { Key, KeyEntry, KeyRange, KeyValue, Snapshot, Writes } from "@bigpeer/engine";
 import { assert, PeerError, type Value } from "@bigpeer/protocol";
 import { errorNumber, hasRoom, isFullError, makeFolder, placeCopy, syncFolder } from "../disk.ts";
 import { NODE_CLOCK, type SliceClock } from "../slices.ts";
 import { ChecksummedPiece, type ChecksummedRecords } from "./checksummed-piece.ts";
-import { CommitEncoder, ENTRIES_AT_ONCE, type EncodedWrite } from "./commit-encoder.ts";
+import { CommitEncoder, ENTRIES_AT_ONCE } from "./commit-encoder.ts";
+import type { EncodedWrite } from "./encoded-write.ts";
 import { EntryIterator, KeyIterator } from "./entry-iterator.ts";
 import { type EndReason, SnapshotHolder, type View } from "./held-snapshot.ts";
 import {

@@ -3,7 +3,7 @@
  * the size of its key, the size of its value plus one (0 for a removal), the key, the value.
  */
 
-import type { EncodedWrite } from "./commit-encoder.ts";
+import type { EncodedWrite } from "./encoded-write.ts";
 
 /** The tree of the storage that entries belong to. */
 export type PackedTree = "values" | "shapes";

@@ -4,7 +4,8 @@
  * Every read of a storage goes through it, so a damaged record fails and is never returned.
  */
 
-import { type Key, printKey } from "@bigpeer/engine";
+import type { Key } from "@bigpeer/engine";
+import { printKey } from "@bigpeer/engine/store";
 import type { Value } from "@bigpeer/protocol";
 import type { RecordCheck } from "./record-check.ts";
 import type { FieldSet, ValueDecoder } from "./value-decoder.ts";

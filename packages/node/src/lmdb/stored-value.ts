@@ -10,6 +10,7 @@
  */
 
 import { encodeCbor, isArray, type Value, type ValueObject } from "@bigpeer/protocol";
+import type { LentBytes } from "./encoded-write.ts";
 import { packedFront } from "./packed-entries.ts";
 import { isPlainKey, type ShapeTable } from "./shape-table.ts";
 import { EXTENSION_CBOR, EXTENSION_TYPED_ARRAY, TYPED_ARRAY_UINT8 } from "./value-decoder.ts";
@@ -18,19 +19,6 @@ import { EXTENSION_CBOR, EXTENSION_TYPED_ARRAY, TYPED_ARRAY_UINT8 } from "./valu
 const CHUNK_SIZE = 256 * 1024;
 const BYTE_ORDER_MARK = 0xfeff;
 const INT64_LIMIT = 2n ** 63n;
-
-/** Bytes inside a larger buffer: one buffer for each value would cost more than most values. */
-export interface LentBytes {
-  /** The key of the value. */
-  readonly key: string;
-  readonly keySize: number;
-  /** The first part of its ArrayBuffer, so that offsets in both are the same. */
-  readonly chunk: Buffer;
-  readonly start: number;
-  readonly size: number;
-  /** Whether the chunk holds nothing else but free space in front (packed-entries.ts). */
-  readonly isAlone: boolean;
-}
 
 /** Thrown where a value, or all of a commit, is too large to be encoded at once. */
 export const TOO_LARGE: unique symbol = Symbol("too large");

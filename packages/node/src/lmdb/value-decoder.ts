@@ -7,7 +7,7 @@
  * comparison and grouping are faster too.
  */
 
-import { decodeCbor, type MutableObject, setField, type Value } from "@bigpeer/protocol";
+import { decodeCbor, knownText, type MutableObject, setField, type Value } from "@bigpeer/protocol";
 import { RecordPlan, type ValueSource } from "./record-plan.ts";
 
 /** Extension types: ours, and msgpackr's for a typed array (then 1, a Uint8Array). */
@@ -32,12 +32,6 @@ interface TextBuffer {
 
 const { utf8Slice } = Buffer.prototype as unknown as TextBuffer;
 
-/** Longest interned text in bytes, and the number of slots. */
-const KNOWN_TEXT_SIZE_MAX = 16;
-const KNOWN_TEXT_COUNT = 4096;
-/** The upper bits of a 32-bit hash select the slot. */
-const KNOWN_TEXT_SHIFT = 20;
-
 const FIELD_SET_COUNT_MAX = 64;
 
 /** Bytes of a value that are decoded at once, and bytes between two possible pauses. */
@@ -60,9 +54,6 @@ export class ValueDecoder implements ValueSource {
   readonly #givenSets = new WeakMap<readonly string[], FieldSet>();
   readonly #fieldSets = new Map<string, FieldSet>();
   readonly #plans: (RecordPlan | undefined)[] = [];
-  readonly #texts: string[] = Array.from({ length: KNOWN_TEXT_COUNT }, () => "");
-  /** The last hash in each slot: text is interned when it comes a second time. */
-  readonly #lastHashes: Int32Array = new Int32Array(KNOWN_TEXT_COUNT);
   #bytes: Uint8Array = NO_BYTES;
   #view: DataView = viewOf(NO_BYTES);
   #at = 0;
@@ -403,31 +394,9 @@ export class ValueDecoder implements ValueSource {
 
   #text(size: number): string {
     const start = this.#at;
-    const end = start + size;
-    this.#at = end;
-    const bytes = this.#bytes;
-    if (size === 0) return "";
-    if (size > KNOWN_TEXT_SIZE_MAX) return newText(bytes, start, end);
-    // A few of its bytes distinguish most text; then all are compared.
-    const first = bytes[start] as number;
-    const middle = bytes[start + (size >> 1)] as number;
-    const last = bytes[end - 1] as number;
-    const hash = Math.imul((first << 24) | (middle << 16) | (last << 8) | size, 0x9e3779b1);
-    const place = hash >>> KNOWN_TEXT_SHIFT;
-    const known = this.#texts[place] as string;
-    if (isTextAt(known, bytes, start, size)) return known;
-    const text = newText(bytes, start, end);
-    if (this.#lastHashes[place] === hash) this.#texts[place] = text;
-    else this.#lastHashes[place] = hash;
-    return text;
+    this.#at = start + size;
+    return knownText(this.#bytes, start, size, newText);
   }
-}
-
-/** Whether the bytes there are this ASCII text. */
-function isTextAt(text: string, bytes: Uint8Array, start: number, size: number): boolean {
-  if (text.length !== size) return false;
-  for (let i = 0; i < size; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
-  return true;
 }
 
 /** One generated function for each size: up to here that is faster than a call out of JS. */
@@ -441,8 +410,9 @@ const SHORT_TEXTS: readonly ((bytes: Uint8Array, start: number) => string)[] = A
   },
 );
 
-function newText(bytes: Uint8Array, start: number, end: number): string {
-  const make = SHORT_TEXTS[end - start];
+function newText(bytes: Uint8Array, start: number, size: number): string {
+  const make = SHORT_TEXTS[size];
+  const end = start + size;
   return make !== undefined && isPlainAt(bytes, start, end)
     ? make(bytes, start)
     : utf8Slice.call(bytes, start, end);

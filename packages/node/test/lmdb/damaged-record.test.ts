@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Key, Snapshot } from "@bigpeer/engine";
-import { PeerError, type Value } from "@bigpeer/protocol";
+import { type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { codeOf } from "../../../protocol/test/support/failure.ts";
 import { DATA_FILE } from "../../src/lmdb/lmdb-environment.ts";
 import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -47,15 +48,6 @@ async function inSnapshot(folder: string, body: (snapshot: Snapshot) => void): P
     snapshot.close();
     await storage.close();
   }
-}
-
-function codeOf(body: () => unknown): string {
-  try {
-    body();
-  } catch (error) {
-    return error instanceof PeerError ? error.code : `no PeerError: ${String(error)}`;
-  }
-  return "no error";
 }
 
 test("[K70] a record with changed bytes is not read, whole or in part, and others are", async () => {

@@ -1,6 +1,7 @@
 import type { Key, KeyEntry, KeyRange, Snapshot } from "@bigpeer/engine";
-import { PeerError, type Value } from "@bigpeer/protocol";
+import { type Value } from "@bigpeer/protocol";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { codeOf } from "../../../protocol/test/support/failure.ts";
 import { SnapshotHolder, type View } from "../../src/lmdb/held-snapshot.ts";
 
 const RANGE: KeyRange = { from: "a", to: "z" };
@@ -57,15 +58,6 @@ class CountedView implements View {
     if (this.openCount > 0) throw new Error("released while an iterator is open");
     this.releaseCount++;
   }
-}
-
-function codeOf(body: () => unknown): string {
-  try {
-    body();
-  } catch (error) {
-    return error instanceof PeerError ? error.code : `no PeerError: ${String(error)}`;
-  }
-  return "no error";
 }
 
 function readsOf(snapshot: Snapshot): string[] {

@@ -6,7 +6,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type KeyValue, MemoryKeyValue, Store, verify } from "@bigpeer/engine";
+import type { KeyValue } from "@bigpeer/engine";
+import { MemoryKeyValue, Store, verify } from "@bigpeer/engine/store";
 import { timeOfMs, type Value } from "@bigpeer/protocol";
 import { afterAll, expect, test } from "vitest";
 import { seededRandom, testPlatform } from "../../../engine/test/support/test-platform.ts";

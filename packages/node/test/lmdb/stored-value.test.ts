@@ -8,8 +8,9 @@ import {
   oddValues,
 } from "../../../engine/test/contract/any-value.ts";
 import { runs } from "../../../protocol/test/support/test-size.ts";
+import type { LentBytes } from "../../src/lmdb/encoded-write.ts";
 import { ShapeTable } from "../../src/lmdb/shape-table.ts";
-import { type LentBytes, ValueEncoder } from "../../src/lmdb/stored-value.ts";
+import { ValueEncoder } from "../../src/lmdb/stored-value.ts";
 import { ValueDecoder } from "../../src/lmdb/value-decoder.ts";
 
 function newCodec(shapes: string[][] = []): {

@@ -2,7 +2,7 @@
  * A local store in memory, without a peer around it, and what it told as errors.
  */
 
-import { MemoryKeyValue, Store } from "@bigpeer/engine";
+import { MemoryKeyValue, Store } from "@bigpeer/engine/store";
 import { nodePlatform } from "@bigpeer/node";
 import { onTestFinished } from "vitest";
 import { LocalStore, type LocalStoreOptions } from "../../src/local-store.ts";

@@ -14,3 +14,14 @@ export function failureOf(call: () => unknown): PeerError {
   }
   throw new Error("expected a PeerError, nothing was thrown");
 }
+
+/** The code of that error, or "nothing thrown". */
+export function codeOf(call: () => unknown): string {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof PeerError) return error.code;
+    throw error;
+  }
+  return "nothing thrown";
+}

@@ -5,10 +5,10 @@
 import {
   type MemoryPool,
   StatementRunner,
-  type Store,
   type SystemData,
   type TimeSlicer,
-} from "@bigpeer/engine";
+} from "@bigpeer/engine/query";
+import type { Store } from "@bigpeer/engine/store";
 import { openStore, type StoreFolder, type StoreHost } from "@bigpeer/node";
 import { AttachmentFolder } from "../attachments/attachment-folder.ts";
 import { appAttachmentsFolder, appStoreFolder } from "../config/data-folder.ts";

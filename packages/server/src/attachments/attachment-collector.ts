@@ -5,7 +5,7 @@
  * It runs in the background in bounded batches. Errors are logged, and the next run tries again.
  */
 
-import type { Store } from "@bigpeer/engine";
+import type { Store } from "@bigpeer/engine/store";
 import { msOfTime, PeerError, timeOfMs } from "@bigpeer/protocol";
 import { describeError, type Log } from "../observability/log.ts";
 import type { AttachmentFolder } from "./attachment-folder.ts";

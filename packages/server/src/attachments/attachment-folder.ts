@@ -15,7 +15,7 @@ import { setMaxListeners } from "node:events";
 import { rmSync } from "node:fs";
 import { open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Store } from "@bigpeer/engine";
+import type { Store } from "@bigpeer/engine/store";
 import { isFullError, makeFolder } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import {

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { type AccessRule, Authority, type Permissions } from "@bigpeer/engine";
+import { type AccessRule, Authority, type Permissions } from "@bigpeer/engine/query";
 import { UPLOADER_SIZE_MAX } from "@bigpeer/protocol";
 
 export interface Credential {

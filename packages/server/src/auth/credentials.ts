@@ -5,7 +5,7 @@
  * Results are cached until the registry changes, so repeating a token costs only a lookup.
  */
 
-import type { Permissions } from "@bigpeer/engine";
+import type { Permissions } from "@bigpeer/engine/query";
 import type { ValueObject } from "@bigpeer/protocol";
 import { Refusal } from "../http/refusal.ts";
 import type { ApiKeys, KnownKey } from "../registry/api-keys.ts";

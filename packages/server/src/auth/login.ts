@@ -4,7 +4,7 @@
  */
 
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
-import { bindPermissions } from "@bigpeer/engine";
+import { bindPermissions } from "@bigpeer/engine/query";
 import { type Charge, getField, isObject, unreachable, type Value } from "@bigpeer/protocol";
 import { networkOf } from "../address/client-address.ts";
 import { createAnswer } from "../http/answer.ts";

@@ -3,7 +3,7 @@
  * claims. Such a token is a credential of the data API, or is exchanged for a session.
  */
 
-import { bindPermissions, type Permissions, readPermissions } from "@bigpeer/engine";
+import { bindPermissions, type Permissions, readPermissions } from "@bigpeer/engine/query";
 import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import type { JwtProvider } from "../registry/auth-provider.ts";
 import { checkIdentity, IDENTITY_METADATA } from "./identity-metadata.ts";

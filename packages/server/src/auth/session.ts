@@ -3,7 +3,7 @@
  * claim. The server stores no session; each one expires (A19).
  */
 
-import { type Permissions, permissionsValue, readPermissions } from "@bigpeer/engine";
+import { type Permissions, permissionsValue, readPermissions } from "@bigpeer/engine/query";
 import type { ValueObject } from "@bigpeer/protocol";
 import type { App } from "../registry/app.ts";
 import { providerNamed } from "../registry/auth-provider.ts";

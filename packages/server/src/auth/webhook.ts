@@ -7,7 +7,7 @@
  */
 
 import { createHash, createHmac } from "node:crypto";
-import { bindPermissions, type Permissions, readPermissions } from "@bigpeer/engine";
+import { bindPermissions, type Permissions, readPermissions } from "@bigpeer/engine/query";
 import {
   checkValue,
   getField,

@@ -8,7 +8,8 @@
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import type { StatementRunner, Store, View } from "@bigpeer/engine";
+import type { StatementRunner } from "@bigpeer/engine/query";
+import type { Store, View } from "@bigpeer/engine/store";
 import { PeerError } from "@bigpeer/protocol";
 import { isAttachmentId } from "../attachments/attachment-files.ts";
 import type { Attachment, AttachmentFolder } from "../attachments/attachment-folder.ts";

@@ -7,7 +7,7 @@
  */
 
 import type { IncomingHttpHeaders } from "node:http";
-import type { Store } from "@bigpeer/engine";
+import type { Store } from "@bigpeer/engine/store";
 import { PeerError } from "@bigpeer/protocol";
 import type { HttpRequest } from "../http/http-request.ts";
 import { Refusal } from "../http/refusal.ts";

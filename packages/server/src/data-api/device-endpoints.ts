@@ -5,7 +5,7 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import { peerRow, type SyncServer } from "@bigpeer/engine";
+import { peerRow, type SyncServer } from "@bigpeer/engine/sync";
 import { encodeCbor, PeerError, parseJson, type Value } from "@bigpeer/protocol";
 import { unauthorized } from "../auth/unauthorized.ts";
 import { type Answer, createAnswer } from "../http/answer.ts";

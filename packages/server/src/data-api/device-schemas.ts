@@ -3,7 +3,7 @@
  * becomes a component there.
  */
 
-import { SYNC_VERDICTS } from "@bigpeer/engine";
+import { SYNC_VERDICTS } from "@bigpeer/engine/sync";
 import { AnyValue, type TSchema, Type } from "../validation/schema.ts";
 
 const COUNT = Type.Integer({ minimum: 0 });

@@ -3,7 +3,7 @@
  * types (H22), attachments with or without a download URL (H39).
  */
 
-import { type StoredDocument, typedFields } from "@bigpeer/engine";
+import { type StoredDocument, typedFields } from "@bigpeer/engine/store";
 import {
   isObject,
   type MutableObject,

@@ -5,7 +5,7 @@
  * in its status and in `error.description`.
  */
 
-import type { StatementResult, Warning } from "@bigpeer/engine";
+import type { StatementResult, Warning } from "@bigpeer/engine/query";
 import type { Value } from "@bigpeer/protocol";
 import { idempotencyKeyOf, REPLAYED } from "./idempotency-key.ts";
 import { type Call, type Operation, type Result, whileWanted } from "./operation.ts";

@@ -5,7 +5,7 @@
  */
 
 import { createHash } from "node:crypto";
-import type { IdempotencyKey } from "@bigpeer/engine";
+import type { IdempotencyKey } from "@bigpeer/engine/store";
 import { PeerError } from "@bigpeer/protocol";
 import type { Headers } from "../http/answer.ts";
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../limits/limits.ts";

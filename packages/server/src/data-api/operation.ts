@@ -4,7 +4,8 @@
  * operation.
  */
 
-import type { StatementRunner, Store } from "@bigpeer/engine";
+import type { StatementRunner } from "@bigpeer/engine/query";
+import type { Store } from "@bigpeer/engine/store";
 import type { Value } from "@bigpeer/protocol";
 import { ownerOf } from "../auth/credential.ts";
 import { type Answer, type Headers, NO_HEADERS } from "../http/answer.ts";

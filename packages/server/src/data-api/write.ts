@@ -6,7 +6,7 @@ import type {
   BatchResult,
   WriteCommand as EngineCommand,
   WriteResult as EngineResult,
-} from "@bigpeer/engine";
+} from "@bigpeer/engine/query";
 import { PeerError, unreachable, type Value } from "@bigpeer/protocol";
 import { Refusal, refusalOf } from "../http/refusal.ts";
 import { idempotencyKeyOf, REPLAYED } from "./idempotency-key.ts";

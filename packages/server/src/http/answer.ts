@@ -64,3 +64,9 @@ export function createAnswer(status: number, value: Value, headers: Headers = NO
 export function contentAnswer(status: number, content: Content, headers: Headers): Answer {
   return { status, headers, body: content };
 }
+
+/** Sends the client to the same kind of request elsewhere; a relative location is best (proxies). */
+export function redirectAnswer(location: string): Answer {
+  const nothing: Content = { kind: "bytes", bytes: new Uint8Array() };
+  return contentAnswer(308, nothing, { location, "cache-control": "no-cache" });
+}

@@ -36,12 +36,7 @@ import {
 import type { NewcomerBounds } from "../limits/newcomers.ts";
 import { Shares } from "../limits/shares.ts";
 import { describeError, type Log } from "../observability/log.ts";
-import {
-  type BytesContent,
-  type EncodedAnswer,
-  type StreamContent,
-  type TextContent,
-} from "./answer.ts";
+import type { BytesContent, EncodedAnswer, StreamContent, TextContent } from "./answer.ts";
 import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
 import { ConnectionOwners } from "./connection-owners.ts";
 import { endWith } from "./endings.ts";

@@ -2,8 +2,9 @@
  * Path table: finds the entry whose path pattern matches the path of a request.
  *
  * A path has parts separated by `/`. A part in braces, like `{id}`, is a parameter: it matches any
- * one part that is not empty, percent-decoded. A path without parameters goes before one with them.
- * Of several with parameters the first match wins.
+ * one part that is not empty, percent-decoded. A last part like `{path*}` matches one or more parts,
+ * decoded and joined, which may be empty. A path without parameters goes before one with them. Of
+ * several with parameters the first match wins.
  */
 
 import { nearest } from "@bigpeer/protocol";
@@ -32,6 +33,8 @@ interface PatternPart {
   readonly text: string;
   /** Undefined for a literal part. */
   readonly parameter: string | undefined;
+  /** Whether it matches all parts that follow. */
+  readonly isRest: boolean;
 }
 
 export class PathTable<T extends { readonly path: string }> {
@@ -85,7 +88,10 @@ function meantBy(parts: readonly PatternPart[], given: readonly string[]): strin
 }
 
 function patternParts(path: string): PatternPart[] {
-  return path.split("/").map((text) => ({ text, parameter: /^\{(\w+)\}$/.exec(text)?.[1] }));
+  return path.split("/").map((text) => {
+    const [, parameter, star] = /^\{(\w+)(\*?)\}$/.exec(text) ?? [];
+    return { text, parameter, isRest: star === "*" };
+  });
 }
 
 function isParameter({ parameter }: PatternPart): boolean {
@@ -97,12 +103,19 @@ function parametersOf(
   parts: readonly PatternPart[],
   given: readonly string[],
 ): PathParameters | undefined {
-  if (given.length !== parts.length) return undefined;
+  const hasRest = parts.at(-1)?.isRest === true;
+  if (hasRest ? given.length < parts.length : given.length !== parts.length) return undefined;
   const parameters: Record<string, string> = {};
-  for (const [i, { text, parameter }] of parts.entries()) {
+  for (const [i, { text, parameter, isRest }] of parts.entries()) {
     const part = given[i] ?? "";
     if (parameter === undefined) {
       if (part !== text) return undefined;
+      continue;
+    }
+    if (isRest) {
+      const rest = given.slice(i).map(decodePart);
+      if (rest.includes(undefined)) return undefined;
+      parameters[parameter] = rest.join("/");
       continue;
     }
     const decoded = decodePart(part);

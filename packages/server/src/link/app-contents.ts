@@ -9,7 +9,8 @@
  * every path.
  */
 
-import type { FetchOutcome, Store } from "@bigpeer/engine";
+import type { FetchOutcome } from "@bigpeer/engine/link";
+import type { Store } from "@bigpeer/engine/store";
 import { PeerError } from "@bigpeer/protocol";
 import type { AttachmentFolder } from "../attachments/attachment-folder.ts";
 import { CONTENT_SEARCHES_MAX, CONTENT_WAIT_MS_MAX } from "../limits/limits.ts";

@@ -8,7 +8,7 @@
  */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { linkProofBytes } from "@bigpeer/engine";
+import { linkProofBytes } from "@bigpeer/engine/link";
 import {
   decodeLinkMessage,
   encodeMessage,

@@ -5,7 +5,8 @@
  * opening ──app is open──> running ──> over
  */
 
-import type { Channel, FetchOutcome, Link, LinkEvent, LinkStatus } from "@bigpeer/engine";
+import type { Channel } from "@bigpeer/engine";
+import type { FetchOutcome, Link, LinkEvent, LinkStatus } from "@bigpeer/engine/link";
 import { type ByeCode, encodeMessage } from "@bigpeer/protocol";
 import type { AppUse } from "../apps/open-apps.ts";
 import { LINGER_MS_MAX } from "../limits/limits.ts";

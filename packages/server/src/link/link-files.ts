@@ -7,7 +7,8 @@
  * content.
  */
 
-import type { ContentPiece, LinkAttachments, Store } from "@bigpeer/engine";
+import type { ContentPiece, LinkAttachments } from "@bigpeer/engine/link";
+import type { Store } from "@bigpeer/engine/store";
 import type { AttachmentFolder } from "../attachments/attachment-folder.ts";
 import type { AppContents, ContentLink } from "./app-contents.ts";
 

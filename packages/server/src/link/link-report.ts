@@ -3,7 +3,8 @@
  * `system:data_sync_info` show it. The metrics use it, too.
  */
 
-import type { LinkFault, LinkStatus, SystemRow } from "@bigpeer/engine";
+import type { LinkFault, LinkStatus } from "@bigpeer/engine/link";
+import type { SystemRow } from "@bigpeer/engine/query";
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import { showTime } from "../validation/time-text.ts";
 

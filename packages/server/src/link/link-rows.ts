@@ -3,7 +3,7 @@
  * app is linked with, beside those of small peers.
  */
 
-import type { SystemData, SystemRow } from "@bigpeer/engine";
+import type { SystemData, SystemRow } from "@bigpeer/engine/query";
 
 /** Provides the links. */
 export interface LinkRows {

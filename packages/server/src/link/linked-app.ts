@@ -5,7 +5,7 @@
  * link serves is decided again when they change, or when the partner at an address becomes known.
  */
 
-import type { LinkFault } from "@bigpeer/engine";
+import type { LinkFault } from "@bigpeer/engine/link";
 import type { ByeCode } from "@bigpeer/protocol";
 import type { Replication } from "../registry/replications.ts";
 import type { AppContents, ContentSource } from "./app-contents.ts";

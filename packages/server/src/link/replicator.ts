@@ -7,7 +7,9 @@
  */
 
 import { createHash } from "node:crypto";
-import { Link, type Platform, type SystemRow } from "@bigpeer/engine";
+import type { Platform } from "@bigpeer/engine";
+import { Link } from "@bigpeer/engine/link";
+import type { SystemRow } from "@bigpeer/engine/query";
 import { isLoopbackHost } from "../address/loopback.ts";
 import type { OpenApp } from "../apps/open-app.ts";
 import type { AppUse } from "../apps/open-apps.ts";

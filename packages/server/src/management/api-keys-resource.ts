@@ -4,7 +4,7 @@
  * nowhere else.
  */
 
-import { permissionsValue, readPermissions } from "@bigpeer/engine";
+import { permissionsValue, readPermissions } from "@bigpeer/engine/query";
 import type { Value } from "@bigpeer/protocol";
 import type { ApiKey, ApiKeyContent } from "../registry/api-key.ts";
 import { readTime, showOptionalTime, showTime } from "../validation/time-text.ts";

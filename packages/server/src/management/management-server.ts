@@ -139,7 +139,7 @@ export function managementElsewhere(path: string): string | undefined {
 
 /** Paths of the data listener beside the data API. */
 const DATA_PORT_PATH =
-  /^(?:\/docs|\/openapi\.json|\/metrics|(?:\/[^/]+)?(?:\/sync|\/auth\/login))$/;
+  /^(?:\/docs(?:\/.*)?|\/openapi\.json|\/metrics|(?:\/[^/]+)?(?:\/sync|\/auth\/login))$/;
 
 function elsewhere(path: string, dataUrl: string | undefined): string | undefined {
   if (!isDataPath(path) && !DATA_PORT_PATH.test(path)) return undefined;

@@ -3,7 +3,7 @@
  * peers and links.
  */
 
-import type { StoredDocument } from "@bigpeer/engine";
+import type { StoredDocument } from "@bigpeer/engine/store";
 import { getField, isObject } from "@bigpeer/protocol";
 import type { Log, LogLevel } from "./log.ts";
 

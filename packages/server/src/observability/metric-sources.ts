@@ -3,7 +3,9 @@
  * from them at each scrape.
  */
 
-import type { StatementRunner, Store, SyncStats } from "@bigpeer/engine";
+import type { StatementRunner } from "@bigpeer/engine/query";
+import type { Store } from "@bigpeer/engine/store";
+import type { SyncStats } from "@bigpeer/engine/sync";
 
 /** Messages on the connections of peers, in one direction. */
 export interface TrafficCount {

@@ -1,16 +1,15 @@
 /**
- * OpenAPI endpoints: serve the OpenAPI document and its page without a credential. They describe
- * how to call the server and reveal nothing of its data.
+ * OpenAPI endpoints: serve the OpenAPI document without a credential. It describes how to call the
+ * server and reveals nothing of its data.
  */
 
 import { stringifyJson } from "@bigpeer/protocol";
+import { FixedContent } from "../http/fixed-content.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
-import { docsEndpoints } from "./docs-page.ts";
-import { FixedContent } from "./fixed-content.ts";
 import { type OpenApiOptions, openApiDocument } from "./openapi.ts";
 
 export interface OpenApiEndpoints {
-  /** `/openapi.json` and `/docs`. */
+  /** `/openapi.json`. */
   readonly endpoints: readonly Endpoint[];
   /** `/swagger.json`, where older clients look for it. */
   readonly dataEndpoints: readonly Endpoint[];
@@ -32,7 +31,7 @@ export function openApiEndpoints(options: OpenApiOptions): OpenApiEndpoints {
     answer: (request) => document().answer(request),
   };
   return {
-    endpoints: [{ ...endpoint, path: "/openapi.json" }, ...docsEndpoints(options)],
+    endpoints: [{ ...endpoint, path: "/openapi.json" }],
     dataEndpoints: [{ ...endpoint, path: "/swagger.json" }],
   };
 }

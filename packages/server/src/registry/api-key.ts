@@ -6,14 +6,9 @@
  * key.
  */
 
-import {
-  type Permissions,
-  type Platform,
-  permissionsValue,
-  readPermissions,
-  type StoredDocument,
-  type View,
-} from "@bigpeer/engine";
+import type { Platform } from "@bigpeer/engine";
+import { type Permissions, permissionsValue, readPermissions } from "@bigpeer/engine/query";
+import type { StoredDocument, View } from "@bigpeer/engine/store";
 import {
   encodeText,
   PeerError,

@@ -8,8 +8,9 @@
  */
 
 import { timingSafeEqual } from "node:crypto";
-import type { Platform, View } from "@bigpeer/engine";
-import { permissionsValue, readPermissions } from "@bigpeer/engine";
+import type { Platform } from "@bigpeer/engine";
+import { permissionsValue, readPermissions } from "@bigpeer/engine/query";
+import type { View } from "@bigpeer/engine/store";
 import {
   type Operation,
   PeerError,

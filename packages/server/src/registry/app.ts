@@ -3,7 +3,8 @@
  * document is the id of the app.
  */
 
-import type { Platform, StoredDocument, View } from "@bigpeer/engine";
+import type { Platform } from "@bigpeer/engine";
+import type { StoredDocument, View } from "@bigpeer/engine/store";
 import { isArray, isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
 import { type AuthProviders, providersOfStore, storedProviders } from "./auth-provider.ts";
 import { APPS, APPS_BY_NAME, DELETED_APPS, namesBy } from "./registry-index.ts";

@@ -11,7 +11,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { View } from "@bigpeer/engine";
+import type { View } from "@bigpeer/engine/store";
 import { createStore, DATA_FILE, type StoreHost } from "@bigpeer/node";
 import { type ErrorCode, type Operation, PeerError } from "@bigpeer/protocol";
 import { appAttachmentsFolder, appFolder, appStoreFolder } from "../config/data-folder.ts";

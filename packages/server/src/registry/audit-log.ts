@@ -7,7 +7,7 @@
  * changes. Ids are consecutive numbers; beyond the limit the oldest entries are removed.
  */
 
-import type { Store, StoredDocument, Transaction, View } from "@bigpeer/engine";
+import type { Store, StoredDocument, Transaction, View } from "@bigpeer/engine/store";
 import {
   equalValues,
   getField,

@@ -3,7 +3,7 @@
  * encodes it for the registry, and shows it without its secrets (A21).
  */
 
-import { type Permissions, permissionsValue } from "@bigpeer/engine";
+import { type Permissions, permissionsValue } from "@bigpeer/engine/query";
 import {
   checkValue,
   getField,

@@ -3,7 +3,7 @@
  * each on demand. Errors name the place and never the value, which may be a secret.
  */
 
-import { type Permissions, readPermissions } from "@bigpeer/engine";
+import { type Permissions, readPermissions } from "@bigpeer/engine/query";
 import {
   getField,
   isArray,

@@ -11,7 +11,7 @@
 
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
-import { FULL_PERMISSIONS } from "@bigpeer/engine";
+import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
 import { readJsonFile, writeJsonFile } from "@bigpeer/node";
 import { getField, isObject, PeerError, type ValueObject } from "@bigpeer/protocol";
 import { QUICKSTART_FILE } from "../config/data-folder.ts";

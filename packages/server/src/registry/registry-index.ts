@@ -5,7 +5,7 @@
  * keys. Until they exist, lookups do scan. A transaction sees the indexes with its own changes.
  */
 
-import type { StoredDocument, Transaction, View } from "@bigpeer/engine";
+import type { StoredDocument, Transaction, View } from "@bigpeer/engine/store";
 import { getField, type Value, type ValueObject } from "@bigpeer/protocol";
 
 interface RegistryIndex {

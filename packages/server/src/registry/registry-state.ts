@@ -3,7 +3,7 @@
  * it stays the same. Reading it is cheap.
  */
 
-import type { Store } from "@bigpeer/engine";
+import type { Store } from "@bigpeer/engine/store";
 
 export class RegistryState {
   readonly #store: Store;

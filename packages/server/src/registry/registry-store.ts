@@ -3,7 +3,7 @@
  * so no change lacks an entry. Callers decide the operations.
  */
 
-import type { Store, View } from "@bigpeer/engine";
+import type { Store, View } from "@bigpeer/engine/store";
 import { assert, type Operation } from "@bigpeer/protocol";
 import { type AuditAction, type Author, recordAction } from "./audit-log.ts";
 import { RegistryState } from "./registry-state.ts";

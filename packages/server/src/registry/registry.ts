@@ -8,7 +8,9 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { FULL_PERMISSIONS, type Platform, type Transaction } from "@bigpeer/engine";
+import type { Platform } from "@bigpeer/engine";
+import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
+import type { Transaction } from "@bigpeer/engine/store";
 import { createStore, DATA_FILE, type StoreFolder } from "@bigpeer/node";
 import { type Operation, PeerError } from "@bigpeer/protocol";
 import { appIdsInFolder, registryFolder } from "../config/data-folder.ts";

@@ -5,7 +5,7 @@
  * id of the app. The secret is never shown.
  */
 
-import type { View } from "@bigpeer/engine";
+import type { View } from "@bigpeer/engine/store";
 import type { Operation } from "@bigpeer/protocol";
 import { checkApp, nameOfApp, targetOfApp } from "./apps.ts";
 import type { Author } from "./audit-log.ts";

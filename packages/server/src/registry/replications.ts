@@ -6,7 +6,8 @@
  * the Big Peer. Each change is one transaction of the registry's store, with its audit entry.
  */
 
-import { checkFilter, type View } from "@bigpeer/engine";
+import { checkFilter } from "@bigpeer/engine/query";
+import type { View } from "@bigpeer/engine/store";
 import {
   checkCollection,
   getField,

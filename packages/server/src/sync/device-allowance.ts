@@ -3,7 +3,7 @@
  * each credential and for an app. Any client that may connect causes such records (W7).
  */
 
-import { TokenBuckets } from "@bigpeer/engine";
+import { TokenBuckets } from "@bigpeer/engine/sync";
 import {
   DEVICE_LOG_BYTES,
   DEVICE_LOG_BYTES_OF_ONE,

@@ -3,7 +3,8 @@
  * size in the change log.
  */
 
-import { approximateSize, type PeerReport } from "@bigpeer/engine";
+import { approximateSize } from "@bigpeer/engine/store";
+import type { PeerReport } from "@bigpeer/engine/sync";
 import {
   type DocumentOperation,
   type Edit,

@@ -12,16 +12,10 @@
  * are corrected before anything else is written.
  */
 
-import type {
-  PeerChange,
-  PeerReport,
-  Platform,
-  Store,
-  SyncServer,
-  Transaction,
-  View,
-} from "@bigpeer/engine";
-import { peerRow } from "@bigpeer/engine";
+import type { Platform } from "@bigpeer/engine";
+import type { Store, Transaction, View } from "@bigpeer/engine/store";
+import type { PeerChange, PeerReport, SyncServer } from "@bigpeer/engine/sync";
+import { peerRow } from "@bigpeer/engine/sync";
 import {
   type Edit,
   getField,

@@ -4,14 +4,8 @@
  * or is not.
  */
 
-import {
-  type ExplainSyncRequest,
-  type PeerReport,
-  peerRow,
-  type SyncServer,
-  type SystemData,
-  type SystemRow,
-} from "@bigpeer/engine";
+import type { ExplainSyncRequest, SystemData, SystemRow } from "@bigpeer/engine/query";
+import { type PeerReport, peerRow, type SyncServer } from "@bigpeer/engine/sync";
 import type { ValueObject } from "@bigpeer/protocol";
 import type { OpenApp } from "../apps/open-app.ts";
 

@@ -5,7 +5,7 @@
  * an error, so that no peer can crowd out the others.
  */
 
-import type { PeerAnswer, PeerReport } from "@bigpeer/engine";
+import type { PeerAnswer, PeerReport } from "@bigpeer/engine/sync";
 import { stringifyJson, type Value } from "@bigpeer/protocol";
 import { LONG_WORK } from "../limits/loop-share.ts";
 

@@ -3,7 +3,7 @@
  * of an absent device is removed (W11).
  */
 
-import type { Transaction } from "@bigpeer/engine";
+import type { Transaction } from "@bigpeer/engine/store";
 import { DEVICE_RECORDS_MAX, DEVICE_RECORDS_OF_ONE_MAX } from "../limits/limits.ts";
 import type { DeviceEvictionList } from "./device-eviction-list.ts";
 import { DEVICE_RECORDS, type DeviceName, idOf, textOf } from "./device-name.ts";

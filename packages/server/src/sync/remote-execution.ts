@@ -8,16 +8,14 @@
  * disconnects, the statement is cancelled.
  */
 
+import type { ChosenPeers, StatementRunner, SystemRow } from "@bigpeer/engine/query";
 import {
-  type ChosenPeers,
   type PeerAnswer,
   type PeerReport,
   peerRow,
   type RunningRemote,
-  type StatementRunner,
   type SyncServer,
-  type SystemRow,
-} from "@bigpeer/engine";
+} from "@bigpeer/engine/sync";
 import { PeerError } from "@bigpeer/protocol";
 import type { Credential } from "../auth/credential.ts";
 import { Refusal, unavailable } from "../http/refusal.ts";

@@ -1,28 +1,23 @@
 /**
  * Sync connection: one connected peer, from its `hello` to its session in the sync server of its
- * app. The server can dismiss it, or check its rights again.
+ * app. Here `hello` is decoded and checked; the sync server gets a peer that was admitted. The
+ * server can dismiss it, or check its rights again.
  *
  * waiting ──hello──> admitting ──> joined ──> over
  *
  * Messages that arrive during the admission wait, and no more are read meanwhile.
  */
 
-import type { Admission, Channel, ServerConnection } from "@bigpeer/engine";
-import { permissionsValue } from "@bigpeer/engine";
-import {
-  decodePeerMessage,
-  encodeMessage,
-  type Hello,
-  PeerError,
-  SYNC_VERSION,
-  stringifyJson,
-  versionMismatch,
-} from "@bigpeer/protocol";
+import type { Channel } from "@bigpeer/engine";
+import { permissionsValue } from "@bigpeer/engine/query";
+import type { Admission, AdmittedPeer, ServerConnection } from "@bigpeer/engine/sync";
+import { readGreeting } from "@bigpeer/engine/sync";
+import { encodeMessage, type Hello, stringifyJson } from "@bigpeer/protocol";
 import type { AppUse } from "../apps/open-apps.ts";
 import { ownerOf } from "../auth/credential.ts";
 import type { Bearer } from "../auth/credentials.ts";
 import type { ChannelListener } from "./channel-listener.ts";
-import { type AdmittedPeer, type SyncPlace, SyncRefusal } from "./sync-gate.ts";
+import { type AuthenticatedPeer, type SyncPlace, SyncRefusal } from "./sync-gate.ts";
 import type { WebSocketChannel } from "./web-socket.ts";
 
 /** What a connection needs from the server. */
@@ -30,11 +25,11 @@ export interface ConnectionHost {
   /** Called when `hello` has arrived. */
   greeted(connection: SyncConnection): void;
   /** Rejects with a SyncRefusal, or with an unexpected error. */
-  admit(hello: Hello, place: SyncPlace): Promise<AdmittedPeer>;
+  admit(hello: Hello, place: SyncPlace): Promise<AuthenticatedPeer>;
   /** The bearer of a new token; undefined if the token is unknown. Rejects like `admit`. */
   renew(token: string, appId: string, place: SyncPlace): Promise<Bearer | undefined>;
   /** Opens a session in the sync server of the app. */
-  join(connection: SyncConnection, use: AppUse): ServerConnection;
+  join(connection: SyncConnection, use: AppUse, peer: AdmittedPeer): ServerConnection;
   /** Called when a peer was dismissed before it had a session. */
   refused(connection: SyncConnection, refusal: SyncRefusal): void;
   /** Called when the session has ended, before the connection ends. */
@@ -74,7 +69,6 @@ export class SyncConnection implements Channel, ChannelListener {
   #isRenewing = false;
   /** The next token to verify; a newer one replaces it. */
   #waiting: WaitingToken | undefined;
-  #isIdentified = false;
   #bearer: Bearer | undefined;
   #peer: JoinedPeer | undefined;
 
@@ -150,19 +144,11 @@ export class SyncConnection implements Channel, ChannelListener {
     this.#session?.changeRights(bearer && admissionOf(bearer, this.place));
   }
 
-  /**
-   * The admission for a token. For `hello` it is what the gate has just found, without a wait. A
-   * new token is verified first. Rejects if that is not possible now.
-   */
-  identify(token: string): Admission | Promise<Admission | undefined> | undefined {
+  /** The admission for a new token of the session. Rejects if it cannot be verified now. */
+  renew(token: string): Promise<Admission | undefined> | undefined {
     const peer = this.#peer;
-    const bearer = this.#bearer;
-    if (peer === undefined || bearer === undefined) return undefined;
-    if (!this.#isIdentified) {
-      this.#isIdentified = true;
-      return admissionOf(bearer, this.place);
-    }
-    if (!this.#isRenewing) return this.#renew(token, peer);
+    if (peer === undefined) return undefined;
+    if (!this.#isRenewing) return this.#verify(token, peer);
     // A peer may send any number of tokens. Only the newest one counts.
     this.#waiting?.decide(undefined);
     return new Promise((decide) => {
@@ -170,7 +156,7 @@ export class SyncConnection implements Channel, ChannelListener {
     });
   }
 
-  async #renew(token: string, peer: JoinedPeer): Promise<Admission | undefined> {
+  async #verify(token: string, peer: JoinedPeer): Promise<Admission | undefined> {
     this.#isRenewing = true;
     try {
       const bearer = await this.#host.renew(token, peer.appId, this.place);
@@ -184,14 +170,14 @@ export class SyncConnection implements Channel, ChannelListener {
       return admissionOf(bearer, this.place);
     } finally {
       this.#isRenewing = false;
-      this.#renewNext(peer);
+      this.#verifyNext(peer);
     }
   }
 
-  #renewNext(peer: JoinedPeer): void {
+  #verifyNext(peer: JoinedPeer): void {
     const next = this.#waiting;
     this.#waiting = undefined;
-    next?.decide(this.isJoined ? this.#renew(next.token, peer) : undefined);
+    next?.decide(this.isJoined ? this.#verify(next.token, peer) : undefined);
   }
 
   message(bytes: Uint8Array): void {
@@ -223,20 +209,22 @@ export class SyncConnection implements Channel, ChannelListener {
   }
 
   #greet(bytes: Uint8Array): void {
-    const hello = readHello(bytes);
-    if (hello === undefined) return this.close();
-    if (hello instanceof SyncRefusal) return this.dismiss(hello);
+    const greeting = readGreeting(bytes);
+    if (greeting.kind === "bye") return this.close();
+    if (greeting.kind === "refused") {
+      return this.dismiss(new SyncRefusal(greeting.code, greeting.message));
+    }
     this.#phase = "admitting";
     this.#host.greeted(this);
-    this.#early = [bytes];
+    this.#early = [];
     this.#channel.pause();
-    void this.#enter(hello);
+    void this.#enter(greeting.hello, bytes.length);
   }
 
   /** Never rejects. */
-  async #enter(hello: Hello): Promise<void> {
+  async #enter(hello: Hello, size: number): Promise<void> {
     try {
-      this.#join(hello, await this.#host.admit(hello, this.place));
+      this.#join(hello, size, await this.#host.admit(hello, this.place));
     } catch (error) {
       if (error instanceof SyncRefusal) return this.dismiss(error);
       this.#host.failed(error);
@@ -244,7 +232,7 @@ export class SyncConnection implements Channel, ChannelListener {
     }
   }
 
-  #join(hello: Hello, { use, bearer }: AdmittedPeer): void {
+  #join(hello: Hello, size: number, { use, bearer }: AuthenticatedPeer): void {
     // The peer may have left meanwhile, or the server closes.
     if (this.#phase !== "admitting") return use.release();
     this.#phase = "joined";
@@ -254,7 +242,8 @@ export class SyncConnection implements Channel, ChannelListener {
     const { appId, credential } = bearer;
     this.#peer = { appId, credentialId: credential.id, site: hello.site };
     this.#channel.trust(ownerOf(appId, credential));
-    this.#session = this.#host.join(this, use);
+    const admitted = { hello, size, admission: admissionOf(bearer, this.place) };
+    this.#session = this.#host.join(this, use, admitted);
     const early = this.#early ?? [];
     this.#early = undefined;
     for (const bytes of early) this.#session.receive(bytes);
@@ -286,23 +275,6 @@ export function admissionOf(bearer: Bearer, { remoteAddress: address }: SyncPlac
   const isEndless = expiresAtMs === Number.POSITIVE_INFINITY;
   const expiry = isEndless ? {} : { expiresMs: expiresAtMs };
   return { authority, credential: id, ...expiry, userId, identity, address };
-}
-
-/** The first message, which must be `hello` in a supported version; undefined for `bye`. */
-function readHello(bytes: Uint8Array): Hello | SyncRefusal | undefined {
-  try {
-    const message = decodePeerMessage(bytes);
-    if (message.t === "bye") return undefined;
-    if (message.t !== "hello") {
-      return new SyncRefusal("malformed", `expected hello first, found ${message.t}`);
-    }
-    if (message.version === SYNC_VERSION) return message;
-    const mismatch = versionMismatch("the server", "the peer", message.version);
-    return new SyncRefusal("version", mismatch);
-  } catch (error) {
-    if (!(error instanceof PeerError)) throw error;
-    return new SyncRefusal("malformed", error.message);
-  }
 }
 
 function permissionsText(permissions: Bearer["credential"]["permissions"]): string {

@@ -35,8 +35,8 @@ export interface SyncPlace {
   readonly remoteAddress: string;
 }
 
-/** A peer that was accepted. Its app stays open until the use is released. */
-export interface AdmittedPeer {
+/** A peer with a valid credential. Its app stays open until the use is released. */
+export interface AuthenticatedPeer {
   readonly use: AppUse;
   readonly bearer: Bearer;
 }
@@ -77,7 +77,7 @@ export class SyncGate {
    * Authenticates a peer, as of the moment when it resolves. Rejects with a SyncRefusal, or an
    * unexpected error.
    */
-  async admit({ token, app }: Hello, place: SyncPlace): Promise<AdmittedPeer> {
+  async admit({ token, app }: Hello, place: SyncPlace): Promise<AuthenticatedPeer> {
     const appId = appMeant(app, place.appId);
     if (appId === null) throw this.#failed(place);
     for (;;) {

@@ -6,13 +6,14 @@
  * each once, however many peers use it. A sync server ends before the store of its app.
  */
 
+import type { Platform } from "@bigpeer/engine";
+import type { ExplainSyncRequest } from "@bigpeer/engine/query";
 import {
-  type ExplainSyncRequest,
-  type Platform,
+  type AdmittedPeer,
   type ServerConnection,
   SyncServer,
   UploadAllowance,
-} from "@bigpeer/engine";
+} from "@bigpeer/engine/sync";
 import { type Hello, PeerError, type ValueObject } from "@bigpeer/protocol";
 import type { OpenApp } from "../apps/open-app.ts";
 import type { AppUse } from "../apps/open-apps.ts";
@@ -36,7 +37,7 @@ import { DeviceRecords, deviceRecord } from "./device-records.ts";
 import type { ExplainSteps } from "./device-rows.ts";
 import { type ConnectionHost, SyncConnection } from "./sync-connection.ts";
 import {
-  type AdmittedPeer,
+  type AuthenticatedPeer,
   SyncGate,
   type SyncGateOptions,
   type SyncPlace,
@@ -220,10 +221,10 @@ export class SyncServers implements ConnectionHost {
     });
   }
 
-  async admit(hello: Hello, place: SyncPlace): Promise<AdmittedPeer> {
-    const admitted = await this.#gate.admit(hello, place);
-    const { use, bearer } = admitted;
-    if (this.#ofCredentials.hasLeft(ownerOf(bearer.appId, bearer.credential))) return admitted;
+  async admit(hello: Hello, place: SyncPlace): Promise<AuthenticatedPeer> {
+    const authenticated = await this.#gate.admit(hello, place);
+    const { use, bearer } = authenticated;
+    if (this.#ofCredentials.hasLeft(ownerOf(bearer.appId, bearer.credential))) return authenticated;
     use.release();
     const message = "this credential has as many peers as it may have";
     throw new SyncRefusal("busy", message, FULL_RETRY_MS);
@@ -238,12 +239,12 @@ export class SyncServers implements ConnectionHost {
     this.#newcomers.hold(connection, true);
   }
 
-  join(connection: SyncConnection, { app }: AppUse): ServerConnection {
+  join(connection: SyncConnection, { app }: AppUse, peer: AdmittedPeer): ServerConnection {
     this.#newcomers.remove(connection);
     const { owner } = connection;
     if (owner !== undefined && this.#ofCredentials.take(owner)) this.#owners.set(connection, owner);
     this.#log(connection, "a peer connected");
-    return this.#serverOf(app).connect(connection);
+    return this.#serverOf(app).connect(connection, peer);
   }
 
   refused(connection: SyncConnection, { code }: SyncRefusal): void {
@@ -287,7 +288,7 @@ export class SyncServers implements ConnectionHost {
       appId: app.id,
       allowance: this.#allowance,
       admit: (token, _hello, channel) =>
-        channel instanceof SyncConnection ? channel.identify(token) : undefined,
+        channel instanceof SyncConnection ? channel.renew(token) : undefined,
       onFault: (error) => this.#fault(app.id, error),
     });
     this.#servers.set(app.id, made);

@@ -1,4 +1,4 @@
-import { FULL_PERMISSIONS, readPermissions } from "@bigpeer/engine";
+import { FULL_PERMISSIONS, readPermissions } from "@bigpeer/engine/query";
 import { describe, expect, test } from "vitest";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { Authentication } from "../../src/auth/authentication.ts";

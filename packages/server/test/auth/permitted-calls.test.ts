@@ -2,7 +2,7 @@
  * What a key with permissions of its own may do over HTTP; docs/permissions.md has the judgements.
  */
 
-import { readPermissions } from "@bigpeer/engine";
+import { readPermissions } from "@bigpeer/engine/query";
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
 import { download, formOf, upload, uploaded } from "../support/attachment-client.ts";

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { readPermissions } from "@bigpeer/engine";
+import { readPermissions } from "@bigpeer/engine/query";
 import { describe, expect, test } from "vitest";
 import { ProviderTokens } from "../../src/auth/provider-tokens.ts";
 import type { JwtProvider } from "../../src/registry/auth-provider.ts";

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { readPermissions } from "@bigpeer/engine";
+import { readPermissions } from "@bigpeer/engine/query";
 import { nodePlatform } from "@bigpeer/node";
 import { describe, expect, test } from "vitest";
 import { type Asker, Webhooks, type WebhookVerdict } from "../../src/auth/webhook.ts";

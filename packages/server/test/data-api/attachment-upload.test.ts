@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { FULL_PERMISSIONS } from "@bigpeer/engine";
+import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { histories, isFullSize } from "../../../protocol/test/support/test-size.ts";

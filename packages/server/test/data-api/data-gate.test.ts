@@ -3,7 +3,7 @@
  */
 
 import type { IncomingHttpHeaders } from "node:http";
-import { FULL_PERMISSIONS, type Permissions, readPermissions } from "@bigpeer/engine";
+import { FULL_PERMISSIONS, type Permissions, readPermissions } from "@bigpeer/engine/query";
 import { nodePlatform } from "@bigpeer/node";
 import { encodeCbor, PeerError } from "@bigpeer/protocol";
 import { afterAll, expect, test, vi } from "vitest";

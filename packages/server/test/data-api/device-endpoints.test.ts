@@ -3,7 +3,7 @@
  * to the OpenAPI document.
  */
 
-import { type Permissions, readPermissions } from "@bigpeer/engine";
+import { type Permissions, readPermissions } from "@bigpeer/engine/query";
 import { decodeCbor, isObject, parseJson, type Value } from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";

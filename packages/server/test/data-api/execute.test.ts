@@ -2,13 +2,8 @@
  * What execute makes of a request body, of a result, and of what goes wrong.
  */
 
-import {
-  FULL_PERMISSIONS,
-  MemoryKeyValue,
-  type StatementResult,
-  StatementRunner,
-  Store,
-} from "@bigpeer/engine";
+import { FULL_PERMISSIONS, type StatementResult, StatementRunner } from "@bigpeer/engine/query";
+import { MemoryKeyValue, Store } from "@bigpeer/engine/store";
 import { nodePlatform } from "@bigpeer/node";
 import { PeerError, parseJson, type Value } from "@bigpeer/protocol";
 import { beforeAll, expect, test } from "vitest";

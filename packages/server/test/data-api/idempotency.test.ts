@@ -2,7 +2,7 @@
  * Idempotency-Key over HTTP: a request that is sent again is answered again and done once.
  */
 
-import { FULL_PERMISSIONS } from "@bigpeer/engine";
+import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
 import { expect, test } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { Registry } from "../../src/registry/registry.ts";

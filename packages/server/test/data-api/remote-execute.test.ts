@@ -3,7 +3,7 @@
  * statement that somebody does not wait for.
  */
 
-import { FULL_PERMISSIONS } from "@bigpeer/engine";
+import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
 import { isObject, type Value } from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { FORMAT_VERSION, type Problem, verify } from "@bigpeer/engine";
+import { FORMAT_VERSION, type Problem, verify } from "@bigpeer/engine/store";
 import { openStore, readStore, type StoreFolder } from "@bigpeer/node";
 import type { Value } from "@bigpeer/protocol";
 import { beforeAll, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { testPlatform } from "../../../engine/test/support/test-platform.ts";
 import { recordIncarnation } from "../../../node/src/incarnation.ts";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
-import { isFullSize } from "../../../protocol/test/support/test-size.ts";
+import { isFullSize, sized } from "../../../protocol/test/support/test-size.ts";
 import { appStoreFolder, registryFolder } from "../../src/config/data-folder.ts";
 import { verifyDataFolder } from "../../src/maintenance/verify-command.ts";
 import { type AppName, readAppNames } from "../../src/registry/app.ts";
@@ -92,7 +92,7 @@ test.each(FORMATS)(
   },
 );
 
-test.each(FORMATS)(
+test.each(sized(FORMATS.slice(-1), FORMATS))(
   "a folder of format %d verifies clean and has every type of record",
   async (format) => {
     const { dataDir, app, appFolder } = await goldenCopy(format);

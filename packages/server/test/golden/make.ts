@@ -20,7 +20,7 @@ import {
   stateToBytes,
   type UploadStep,
   uploadDigest,
-} from "@bigpeer/engine";
+} from "@bigpeer/engine/store";
 import { openStore, type StoreFolder } from "@bigpeer/node";
 import { type Operation, timeOfMs, type UploadOperation, type Value } from "@bigpeer/protocol";
 import {

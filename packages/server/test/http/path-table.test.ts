@@ -30,6 +30,29 @@ test.each([
   expect(find(given)).toEqual({ path, isExact: true, parameters });
 });
 
+const files = new PathTable(
+  ["/files", "/files/", "/files/list/{id}", "/files/{path*}"].map((path) => ({ path })),
+);
+
+test.each([
+  ["/files", "/files", {}],
+  ["/files/", "/files/", {}],
+  ["/files/a", "/files/{path*}", { path: "a" }],
+  ["/files/a/b%20c/d.js", "/files/{path*}", { path: "a/b c/d.js" }],
+  ["/files/a/", "/files/{path*}", { path: "a/" }],
+  ["/files//a", "/files/{path*}", { path: "/a" }],
+  ["/files/../a%2F..", "/files/{path*}", { path: "../a/.." }],
+  ["/files/list/a", "/files/list/{id}", { id: "a" }],
+  ["/files/list/a/b", "/files/{path*}", { path: "list/a/b" }],
+])("a last part with a star takes the rest: %s is %s", (given, path, parameters) => {
+  const match = files.find(given);
+  expect([match?.entry.path, match?.isExact, match?.parameters]).toEqual([path, true, parameters]);
+});
+
+test("a rest that cannot be decoded names nothing", () => {
+  expect(files.find("/files/a/%E4")?.isExact).toBe(false);
+});
+
 test("parameters are decoded part by part: an encoded slash does not separate parts", () => {
   expect(find("/shelf/a%2Fbook%2Fb/book/%C3%A4%25")).toEqual({
     path: "/shelf/{shelf}/book/{book}",

@@ -2,7 +2,7 @@
  * Where contents are looked for: one link after the other, bounded, and never in circles.
  */
 
-import type { FetchOutcome } from "@bigpeer/engine";
+import type { FetchOutcome } from "@bigpeer/engine/link";
 import { createStore } from "@bigpeer/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";

@@ -5,7 +5,7 @@
 
 import { createHmac } from "node:crypto";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { linkProofBytes } from "@bigpeer/engine";
+import { linkProofBytes } from "@bigpeer/engine/link";
 import {
   decodeLinkMessage,
   encodeMessage,

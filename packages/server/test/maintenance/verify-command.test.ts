@@ -256,50 +256,56 @@ test.runIf(isFullSize)(
   },
 );
 
-test("[K74] a file that crashes its reader is a problem with the place, and the others are checked", async () => {
-  const { dataDir, folder, label } = await withText("words");
-  const path = join(folder, "data.mdb");
-  // The data of every record leads far behind the end of the file: to copy it is SIGBUS.
-  const bytes = readFileSync(path);
-  for (let page = 2 * 4096; page < bytes.length; page += 4096) {
-    const count = bytes.readUInt16LE(page + 18) === 2 ? bytes.readUInt16LE(page + 20) / 2 : 0;
-    // A page of the tree of trees has two.
-    if (count <= 2) continue;
-    for (let i = 0; i < count; i++) {
-      bytes.writeUInt32LE(0x70000000, page + 24 + bytes.readUInt16LE(page + 24 + 2 * i));
+test.runIf(isFullSize)(
+  "[K74] a file that crashes its reader is a problem with the place, and the others are checked",
+  async () => {
+    const { dataDir, folder, label } = await withText("words");
+    const path = join(folder, "data.mdb");
+    // The data of every record leads far behind the end of the file: to copy it is SIGBUS.
+    const bytes = readFileSync(path);
+    for (let page = 2 * 4096; page < bytes.length; page += 4096) {
+      const count = bytes.readUInt16LE(page + 18) === 2 ? bytes.readUInt16LE(page + 20) / 2 : 0;
+      // A page of the tree of trees has two.
+      if (count <= 2) continue;
+      for (let i = 0; i < count; i++) {
+        bytes.writeUInt32LE(0x70000000, page + 24 + bytes.readUInt16LE(page + 24 + 2 * i));
+      }
     }
-  }
-  writeFileSync(path, bytes);
-  const { count, lines } = await run(dataDir);
-  expect(count).toBeGreaterThan(0);
-  expect(lines[0]).toMatch(/^registry: keys \d+, documents 3, transactions 2$/);
-  expect(lines.at(-1)).toBe(`problems found: ${count}`);
-  expect(lines.filter((line) => line.startsWith(`${label}: problem`))).toEqual(
-    expect.arrayContaining([
-      expect.stringContaining("problem at page "),
-      expect.stringMatching(
-        /: problem: failed to read the data file: .* ended with SIG[A-Z]+ behind /,
-      ),
-    ]),
-  );
-});
+    writeFileSync(path, bytes);
+    const { count, lines } = await run(dataDir);
+    expect(count).toBeGreaterThan(0);
+    expect(lines[0]).toMatch(/^registry: keys \d+, documents 3, transactions 2$/);
+    expect(lines.at(-1)).toBe(`problems found: ${count}`);
+    expect(lines.filter((line) => line.startsWith(`${label}: problem`))).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining("problem at page "),
+        expect.stringMatching(
+          /: problem: failed to read the data file: .* ended with SIG[A-Z]+ behind /,
+        ),
+      ]),
+    );
+  },
+);
 
-test("[K74] a process that hangs in a file is ended, which is a problem with the place", async () => {
-  const { dataDir } = await dataFolder();
-  const file = join(temporaryFolder(), "hanging.mjs");
-  const said = ["started", "reached"].map((kind) => ({ kind, place: "d:cars:blue" }));
-  writeFileSync(
-    file,
-    `for (const message of ${JSON.stringify(said)}) process.send(message);
+test.runIf(isFullSize)(
+  "[K74] a process that hangs in a file is ended, which is a problem with the place",
+  async () => {
+    const { dataDir } = await dataFolder();
+    const file = join(temporaryFolder(), "hanging.mjs");
+    const said = ["started", "reached"].map((kind) => ({ kind, place: "d:cars:blue" }));
+    writeFileSync(
+      file,
+      `for (const message of ${JSON.stringify(said)}) process.send(message);
     process.on("message", () => {});`,
-  );
-  const lines: string[] = [];
-  const options = { file, silentMsMax: 500 };
-  expect(await verifyDataFolder(dataDir, (line) => lines.push(line), options)).toBe(2);
-  expect(lines).toContainEqual(
-    expect.stringMatching(
-      /^registry: problem: failed to read the data file: .* hung for 500 ms behind (d:cars:blue|its beginning); /,
-    ),
-  );
-  expect(lines.at(-1)).toBe("problems found: 2");
-});
+    );
+    const lines: string[] = [];
+    const options = { file, silentMsMax: 500 };
+    expect(await verifyDataFolder(dataDir, (line) => lines.push(line), options)).toBe(2);
+    expect(lines).toContainEqual(
+      expect.stringMatching(
+        /^registry: problem: failed to read the data file: .* hung for 500 ms behind (d:cars:blue|its beginning); /,
+      ),
+    );
+    expect(lines.at(-1)).toBe("problems found: 2");
+  },
+);

@@ -2,7 +2,7 @@
  * API keys by the management API.
  */
 
-import { readPermissions } from "@bigpeer/engine";
+import { readPermissions } from "@bigpeer/engine/query";
 import { expect, test } from "vitest";
 import { openManagement, reported } from "../support/management-api.ts";
 

@@ -52,7 +52,8 @@ test("[M38] a path of the data API is 404, with the address of the data API", as
   const server = await startManagement({ ...options, dataUrl: () => "http://data.example:8080" });
   onTestFinished(() => server.close());
   const id = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
-  for (const path of ["/api/v4/store/execute", "/api/v4/store/nothing", "/docs", `/${id}/sync`]) {
+  const paths = ["/api/v4/store/execute", "/api/v4/store/nothing", "/docs", "/docs/", "/docs/sdk"];
+  for (const path of [...paths, `/${id}/sync`]) {
     const where = "this is the management API; the data API is at http://data.example:8080";
     expect(reported(await sendTo(server.url, "POST", path))).toEqual({
       status: 404,

@@ -2,7 +2,7 @@
  * Auth providers, settings, session keys and the audit log by the management API.
  */
 
-import { readPermissions } from "@bigpeer/engine";
+import { readPermissions } from "@bigpeer/engine/query";
 import { expect, test } from "vitest";
 import { openManagement, reported } from "../support/management-api.ts";
 

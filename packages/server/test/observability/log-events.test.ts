@@ -2,7 +2,8 @@
  * What the log tells of requests, of slow statements and of those that ran on peers, and what it does not.
  */
 
-import { MemoryKeyValue, StatementRunner, Store } from "@bigpeer/engine";
+import { StatementRunner } from "@bigpeer/engine/query";
+import { MemoryKeyValue, Store } from "@bigpeer/engine/store";
 import { nodePlatform } from "@bigpeer/node";
 import { expect, test } from "vitest";
 import type { LogFields, LogLevel } from "../../src/observability/log.ts";

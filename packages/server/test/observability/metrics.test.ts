@@ -4,7 +4,8 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { MemoryDisk, MemoryKeyValue, StatementRunner, Store } from "@bigpeer/engine";
+import { StatementRunner } from "@bigpeer/engine/query";
+import { MemoryDisk, MemoryKeyValue, Store } from "@bigpeer/engine/store";
 import { createStore, nodePlatform } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";

@@ -1,5 +1,5 @@
 /**
- * The examples of the OpenAPI document, sent to a server as the page `/docs` sends them.
+ * The examples of the OpenAPI document, sent to a server as the page `/docs/api` sends them.
  */
 
 import { expect, test } from "vitest";

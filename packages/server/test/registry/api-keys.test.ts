@@ -2,7 +2,8 @@
  * API keys: what they look like, what is kept of them, which texts open something and for how long.
  */
 
-import { FULL_PERMISSIONS, MemoryKeyValue, type Permissions, Store } from "@bigpeer/engine";
+import { FULL_PERMISSIONS, type Permissions } from "@bigpeer/engine/query";
+import { MemoryKeyValue, Store } from "@bigpeer/engine/store";
 import { nodePlatform } from "@bigpeer/node";
 import { expect, test } from "vitest";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";

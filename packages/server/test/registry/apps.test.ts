@@ -4,7 +4,7 @@
 
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { FULL_PERMISSIONS } from "@bigpeer/engine";
+import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
 import { createStore, openStore } from "@bigpeer/node";
 import { expect, test } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";

@@ -2,7 +2,7 @@
  * The audit log: an entry for each change, none for what was refused, and no secrets.
  */
 
-import { FULL_PERMISSIONS } from "@bigpeer/engine";
+import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
 import { expect, test } from "vitest";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import type { AuditEntry } from "../../src/registry/audit-log.ts";

@@ -1,4 +1,4 @@
-import { readPermissions } from "@bigpeer/engine";
+import { readPermissions } from "@bigpeer/engine/query";
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
 import {

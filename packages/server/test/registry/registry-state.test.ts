@@ -2,7 +2,7 @@
  * The state of the registry as a number: what is remembered by it is never older than the store.
  */
 
-import type { Store } from "@bigpeer/engine";
+import type { Store } from "@bigpeer/engine/store";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "../../../protocol/test/support/test-size.ts";

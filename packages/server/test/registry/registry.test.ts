@@ -6,7 +6,8 @@
 import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { FULL_PERMISSIONS, verify } from "@bigpeer/engine";
+import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
+import { verify } from "@bigpeer/engine/store";
 import { createStore, readStore } from "@bigpeer/node";
 import type { ValueObject } from "@bigpeer/protocol";
 import { expect, test } from "vitest";

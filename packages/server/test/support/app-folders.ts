@@ -3,7 +3,7 @@
  * table that the test changes.
  */
 
-import { MemoryPool, TimeSlicer } from "@bigpeer/engine";
+import { MemoryPool, TimeSlicer } from "@bigpeer/engine/query";
 import { createStore } from "@bigpeer/node";
 import { onTestFinished } from "vitest";
 import { type TestHost, testHost } from "../../../node/test/support/store-host.ts";

@@ -47,15 +47,15 @@ export class BigpeerProcess {
     return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 
-  /** The address, when the server is ready. Fails when the process ends before. */
-  async url(): Promise<string> {
+  /** The address, when the server is ready. Fails when the process ends before, or takes too long. */
+  async url(timeout = 15_000): Promise<string> {
     const found = await vi.waitFor(
       () => {
         const url = /url +(http\S+)[^]* stop /.exec(this.stdout)?.[1];
         if (url === undefined && !this.hasEnded) throw new Error("expected a server that is ready");
         return url;
       },
-      { timeout: 15_000, interval: 20 },
+      { timeout, interval: 20 },
     );
     if (found === undefined) throw new Error(`expected a server, it ended: ${this.stderr}`);
     return found;

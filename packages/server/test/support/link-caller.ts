@@ -4,7 +4,7 @@
  */
 
 import { createHmac } from "node:crypto";
-import { type LinkSide, linkProofBytes } from "@bigpeer/engine";
+import { type LinkSide, linkProofBytes } from "@bigpeer/engine/link";
 import {
   decodeLinkMessage,
   encodeMessage,

@@ -3,7 +3,7 @@
  * to the form of failures.
  */
 
-import { MemoryPool, TimeSlicer } from "@bigpeer/engine";
+import { MemoryPool, TimeSlicer } from "@bigpeer/engine/query";
 import { parseJson, type Value } from "@bigpeer/protocol";
 import { afterAll, expect } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";

@@ -5,7 +5,7 @@
  *   node writer.mjs FOLDER FIRST-REQUEST WRITERS
  */
 import { writeSync } from "node:fs";
-import { Store } from "@bigpeer/engine";
+import { Store } from "@bigpeer/engine/store";
 import { nodePlatform, openLmdb } from "@bigpeer/node";
 
 const [folder, first, writers] = process.argv.slice(2);

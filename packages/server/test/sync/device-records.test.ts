@@ -3,12 +3,12 @@
  * left, also after a server that could not write it down.
  */
 
-import { MemoryKeyValue, type PeerChange, Store } from "@bigpeer/engine";
+import { MemoryKeyValue, Store } from "@bigpeer/engine/store";
+import type { PeerChange } from "@bigpeer/engine/sync";
 import { nodePlatform } from "@bigpeer/node";
 import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
-import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { DEVICE_RECORDS } from "../../src/sync/device-name.ts";
 import { DeviceRecords, type DeviceRecordsOptions } from "../../src/sync/device-records.ts";
 import { connectPeer } from "../support/remote-peer.ts";
@@ -123,40 +123,37 @@ test("[W9] devices that connect together are one transaction", async () => {
   expect((await txnIdOf(served)) - before).toBeLessThan(10);
 });
 
-test.runIf(isFullSize)(
-  "[W10] a closing server marks all devices as left, a killed one does so when it restarts",
-  async () => {
-    const dataDir = temporaryFolder();
-    const first = await serveSync({ dataDir });
-    await connectPeer(first.url, first.apiKey, { key: "pk-1" });
-    await vi.waitFor(
-      async () => expect(await statusesOf(first)).toEqual({ "pk-1": "connected" }),
-      SOON,
+test("[W10] a closing server marks all devices as left, a killed one does so when it restarts", async () => {
+  const dataDir = temporaryFolder();
+  const first = await serveSync({ dataDir });
+  await connectPeer(first.url, first.apiKey, { key: "pk-1" });
+  await vi.waitFor(
+    async () => expect(await statusesOf(first)).toEqual({ "pk-1": "connected" }),
+    SOON,
+  );
+  const second = await servedAgain(first, dataDir);
+  expect(await statusesOf(second)).toEqual({ "pk-1": "left" });
+  // As a server leaves it that has no time to say so.
+  const use = await second.server.apps.use(second.appId);
+  const ids = Array.from({ length: 1_200 }, (_, i) => `k${i}`);
+  await use.app.store.transact((transaction) => {
+    transaction.apply(
+      ids.map((key) => ({
+        kind: "insert",
+        collection: DEVICE_RECORDS,
+        id: [key, "c"],
+        fields: { peerKeyString: key, status: "connected" },
+      })),
     );
-    const second = await servedAgain(first, dataDir);
-    expect(await statusesOf(second)).toEqual({ "pk-1": "left" });
-    // As a server leaves it that has no time to say so.
-    const use = await second.server.apps.use(second.appId);
-    const ids = Array.from({ length: 1_200 }, (_, i) => `k${i}`);
-    await use.app.store.transact((transaction) => {
-      transaction.apply(
-        ids.map((key) => ({
-          kind: "insert",
-          collection: DEVICE_RECORDS,
-          id: [key, "c"],
-          fields: { peerKeyString: key, status: "connected" },
-        })),
-      );
-    });
-    use.release();
-    const third = await servedAgain(second, dataDir);
-    await vi.waitFor(async () => {
-      const statuses = Object.values(await statusesOf(third));
-      expect(statuses.filter((status) => status !== "left")).toEqual([]);
-      expect(statuses).toHaveLength(1_201);
-    }, SOON);
-  },
-);
+  });
+  use.release();
+  const third = await servedAgain(second, dataDir);
+  await vi.waitFor(async () => {
+    const statuses = Object.values(await statusesOf(third));
+    expect(statuses.filter((status) => status !== "left")).toEqual([]);
+    expect(statuses).toHaveLength(1_201);
+  }, SOON);
+});
 
 /** The same server once more; its key is told by the first start alone. */
 async function servedAgain(before: ServedSync, dataDir: string): Promise<ServedSync> {

@@ -2,7 +2,7 @@
  * Answers of peers that are too large together: who has an error instead, and that the others do not.
  */
 
-import type { PeerReport } from "@bigpeer/engine";
+import type { PeerReport } from "@bigpeer/engine/sync";
 import { stringifyJson, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { fittingAnswers, type RemoteAnswer } from "../../src/sync/fitting-answers.ts";

@@ -3,7 +3,9 @@
  * is asked before the run is recorded.
  */
 
-import { MemoryKeyValue, StatementRunner, Store, SyncServer } from "@bigpeer/engine";
+import { StatementRunner } from "@bigpeer/engine/query";
+import { MemoryKeyValue, Store } from "@bigpeer/engine/store";
+import { SyncServer } from "@bigpeer/engine/sync";
 import { nodePlatform } from "@bigpeer/node";
 import { decodeServerMessage, encodeMessage, type ServerMessage } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";

@@ -2,7 +2,7 @@
  * A connection that gets one new token after the other: at most one is looked at at a time.
  */
 
-import type { Admission } from "@bigpeer/engine";
+import type { Admission, AdmittedPeer } from "@bigpeer/engine/sync";
 import { encodeMessage } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { createCredential } from "../../src/auth/credential.ts";
@@ -27,9 +27,18 @@ interface Asked {
   answer(bearer: Bearer | undefined): void;
 }
 
-/** A connection that has joined, and the tokens that somebody is asked about. */
-async function joined(): Promise<{ connection: SyncConnection; asked: Asked[] }> {
+interface Joined {
+  readonly connection: SyncConnection;
+  /** The tokens that somebody is asked about. */
+  readonly asked: Asked[];
+  /** What the engine received. */
+  readonly admitted: AdmittedPeer[];
+}
+
+/** A connection that has joined. */
+async function joined(): Promise<Joined> {
   const asked: Asked[] = [];
+  const admitted: AdmittedPeer[] = [];
   const nothing = (): void => {};
   const session = { receive: nothing, drained: nothing, closed: nothing, changeRights: nothing };
   const host: ConnectionHost = {
@@ -37,7 +46,10 @@ async function joined(): Promise<{ connection: SyncConnection; asked: Asked[] }>
     admit: () =>
       Promise.resolve({ use: { app: {} as never, release: nothing }, bearer: bearerOf("ann") }),
     renew: (token) => new Promise((answer) => void asked.push({ token, answer })),
-    join: () => session,
+    join: (_connection, _use, peer) => {
+      admitted.push(peer);
+      return session;
+    },
     refused: nothing,
     left: nothing,
     ended: nothing,
@@ -57,26 +69,27 @@ async function joined(): Promise<{ connection: SyncConnection; asked: Asked[] }>
   const connection = new SyncConnection(channel as WebSocketChannel, place, 0, host);
   connection.message(encodeMessage(helloOf("first")));
   while (!connection.isJoined) await Promise.resolve();
-  return { connection, asked };
+  return { connection, asked, admitted };
 }
 
 test("[S7] the engine receives the owner of a credential, and the address of the peer", async () => {
-  const { connection } = await joined();
-  expect(connection.identify("first")).toEqual({
-    authority: undefined,
-    credential: "jwt:p:ann",
-    expiresMs: 5_000,
-    userId: "ann",
-    identity: { role: "ann" },
-    address: "192.0.2.1",
-  });
+  const { admitted } = await joined();
+  expect(admitted.map(({ admission }) => admission)).toEqual([
+    {
+      authority: undefined,
+      credential: "jwt:p:ann",
+      expiresMs: 5_000,
+      userId: "ann",
+      identity: { role: "ann" },
+      address: "192.0.2.1",
+    },
+  ]);
 });
 
 test("[S7] new tokens are checked one at a time, and of the waiting ones only the newest", async () => {
   const { connection, asked } = await joined();
-  void connection.identify("first");
   const answers = Array.from({ length: 1_000 }, (_, i) =>
-    Promise.resolve(connection.identify(`t${i}`)),
+    Promise.resolve(connection.renew(`t${i}`)),
   );
   expect(asked.map(({ token }) => token)).toEqual(["t0"]);
   asked[0]?.answer(bearerOf("old"));
@@ -94,8 +107,7 @@ test("[S7] new tokens are checked one at a time, and of the waiting ones only th
 
 test("[S7] a token that waits when the connection ends is not checked", async () => {
   const { connection, asked } = await joined();
-  void connection.identify("first");
-  const [one, two] = ["t0", "t1"].map((token) => Promise.resolve(connection.identify(token)));
+  const [one, two] = ["t0", "t1"].map((token) => Promise.resolve(connection.renew(token)));
   connection.close();
   asked[0]?.answer(undefined);
   expect([await one, await two]).toEqual([undefined, undefined]);

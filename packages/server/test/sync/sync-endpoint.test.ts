@@ -4,7 +4,7 @@
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { FULL_PERMISSIONS } from "@bigpeer/engine";
+import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
 import { SYNC_MESSAGE_BYTES_MAX, SYNC_VERSION } from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
 import { SYNC_NEWCOMERS } from "../../src/limits/limits.ts";

@@ -4,7 +4,8 @@
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { FULL_PERMISSIONS, type Permissions, type UploadStep, uploadDigest } from "@bigpeer/engine";
+import { FULL_PERMISSIONS, type Permissions } from "@bigpeer/engine/query";
+import { type UploadStep, uploadDigest } from "@bigpeer/engine/store";
 import { nodePlatform } from "@bigpeer/node";
 import {
   type DocumentEntry,

@@ -31,16 +31,13 @@ export function* prepareBatch(
   commands: readonly WriteCommand[],
   context: BatchContext,
 ): Steps<PreparedBatch> {
-  const { isUnknownRefused, prepareTarget } = context;
+  const { isUnknownRefused, texts } = context;
   const prepared: PlacedCommand[] = [];
   for (const [i, command] of commands.entries()) {
     if (i > 0) yield;
     const at = `commands[${i}]`;
     // Spelt out: a spread costs as much as all else here.
-    prepared.push({
-      at,
-      command: prepareCommand(command, { at, isUnknownRefused, prepareTarget }),
-    });
+    prepared.push({ at, command: prepareCommand(command, { at, isUnknownRefused, texts }) });
   }
   const isChoosing = prepared.some(({ command }) => command.choose !== undefined);
   return {

@@ -19,7 +19,12 @@ export interface CommandContext {
   readonly at: string;
   /** Whether update and remove reject an unknown collection. */
   readonly isUnknownRefused: boolean;
-  readonly prepareTarget: (collection: string, query: string) => PreparedTarget;
+  readonly texts: TargetTexts;
+}
+
+/** Prepared filters of commands, by their text. */
+export interface TargetTexts {
+  target(collection: string, query: string): PreparedTarget;
 }
 
 /** A validated command, ready to run. */
@@ -42,7 +47,7 @@ export function prepareSelection(target: Target, context: CommandContext): Selec
   const { at, isUnknownRefused } = context;
   checkCollectionName(collection, `${at}.collection`);
   const inQuery = <T>(work: () => T): T => within(`${at}.query`, work, query);
-  const prepared = inQuery(() => context.prepareTarget(collection, query));
+  const prepared = inQuery(() => context.texts.target(collection, query));
   const args = within(`${at}.args`, () => checkArguments(target.args));
   inQuery(() => requireParameters(prepared.parameters, args));
   return {

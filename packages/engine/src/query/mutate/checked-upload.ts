@@ -30,7 +30,7 @@ import type { Authority } from "../permission/authority.ts";
 import type { CollectionUse } from "../permission/collection-use.ts";
 import { attachmentDenied, documentDenied } from "../permission/denial.ts";
 import { PermissionChecker } from "../permission/permission-checker.ts";
-import { Warnings } from "../run/execution.ts";
+import { Warnings } from "../run/warnings.ts";
 import { addTokens, isWritable } from "./checked-write.ts";
 import {
   checkDocumentSize,

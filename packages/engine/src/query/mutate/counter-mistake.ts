@@ -18,7 +18,7 @@ import {
 import { markOf } from "../../crdt/show.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
-import type { Warnings } from "../run/execution.ts";
+import type { Warnings } from "../run/warnings.ts";
 import { printPath } from "../syntax/print.ts";
 
 interface CounterMistake {

@@ -27,7 +27,7 @@ import type { Transaction } from "../../store/transaction.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
 import type { DocumentView } from "../frame/document-view.ts";
-import type { Warnings } from "../run/execution.ts";
+import type { Warnings } from "../run/warnings.ts";
 import { byteLength } from "../value/text-length.ts";
 
 /** An operation of a statement, with the document before it. */

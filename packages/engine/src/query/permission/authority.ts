@@ -6,7 +6,7 @@
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
-import { type CollectionUse } from "./collection-use.ts";
+import type { CollectionUse } from "./collection-use.ts";
 import { collectionDenied, otherPeersDenied, peersDenied, wholeDenied } from "./denial.ts";
 import { type PermissionFilter, permissionFilter } from "./permission-filter.ts";
 import { type AccessRule, type Permissions, permissionsValue } from "./permissions.ts";

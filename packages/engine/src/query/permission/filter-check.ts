@@ -9,7 +9,7 @@ import { Fault, locate, semanticFault } from "../fault.ts";
 import { refuseBareCaller } from "./bare-caller.ts";
 import { withPlaceholders } from "./caller.ts";
 import { permissionFilter } from "./permission-filter.ts";
-import type { PermissionSource } from "./permissions.ts";
+import type { PermissionSource } from "./permission-source.ts";
 
 /** Throws a PeerError at `at` unless the text is a valid permission query for this source. */
 export function checkFilter(text: string, at: string, source: PermissionSource = {}): void {

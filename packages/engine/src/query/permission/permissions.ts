@@ -20,6 +20,7 @@ import {
 import { PERMISSION_LENGTH_MAX } from "../../limits.ts";
 import { describeType } from "../value/mismatch.ts";
 import { checkFilter } from "./filter-check.ts";
+import type { PermissionSource } from "./permission-source.ts";
 
 export interface Permissions {
   readonly read: AccessRule;
@@ -44,14 +45,6 @@ export const FULL_PERMISSIONS: Permissions = {
 
 const FIELDS = ["qlVersion", "remoteQuery", "read", "write"];
 const RULE_FIELDS = ["everything", "queriesByCollection"];
-
-/** The source of permissions decides which queries are valid. */
-export interface PermissionSource {
-  /** For users of a provider: queries may name the caller (P22). */
-  readonly isOfUsers?: boolean;
-  /** Permissions that are saved: a query that is never true is refused (P23). */
-  readonly isSaved?: boolean;
-}
 
 /** An optional field may also be null. Throws a PeerError with the position in `value`. */
 export function readPermissions(

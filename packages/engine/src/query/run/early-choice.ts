@@ -17,25 +17,8 @@ import { AT_ONCE, type Steps } from "../../steps.ts";
 import type { Transaction } from "../../store/transaction.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { ChangedView } from "./changed-view.ts";
-import type { Execution } from "./execution.ts";
+import type { Choices, Chooser, Execution } from "./execution.ts";
 import type { Lookout } from "./lookout.ts";
-
-/** How a write selects its documents. */
-export interface Chooser<T> {
-  /** Collections whose documents may decide; undefined if it reads outside of collections. */
-  readonly reads: readonly string[] | undefined;
-  /** The collection whose documents each decide only for themselves; these are what is selected. */
-  readonly each: string | undefined;
-  readonly choose: (execution: Execution) => Steps<readonly T[]>;
-}
-
-/** Source of the selections of one write. */
-export interface Choices {
-  /** Starts an evaluation. */
-  begin(): void;
-  /** The next selection of the write, in the order in which it makes them. */
-  take<T>(chooser: Chooser<T>, execution: Execution): Steps<readonly T[]>;
-}
 
 /** Thrown to leave a transaction without effect: it must select early, or once more. */
 export const CHOOSE_EARLY: unique symbol = Symbol("choose early");

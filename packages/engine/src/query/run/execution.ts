@@ -7,79 +7,15 @@ import type { Transaction } from "../../store/transaction.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { placeOf } from "../fault.ts";
 import type { DocumentView } from "../frame/document-view.ts";
-import type { RowWarnings, Run, Slot } from "../frame/frame.ts";
+import type { Run, Slot } from "../frame/frame.ts";
+import type { Steps } from "../frame/steps.ts";
 import type { RowDocument } from "../frame/whole-document.ts";
 import type { PermissionChecker } from "../permission/permission-checker.ts";
 import type { SystemContext } from "../system/system-collections.ts";
 import type { Failure } from "../value/datum.ts";
-import type { Choices } from "./early-choice.ts";
 import type { Lookout } from "./lookout.ts";
 import type { Profile } from "./profile.ts";
-
-/**
- * A warning about a statement, or about one document for which a part of it could not be evaluated.
- *
- * @example
- * const describe = ({ description }: Warning): string => description;
- * const { warnings } = await peer.store.execute("SELECT * FROM taks");
- * const [first] = warnings.map(describe);
- * console.log(first); // unknown collection "taks" at line 1, column 15: no document was ever in it
- */
-export interface Warning {
-  /** Id of the document; absent if the warning is about the statement as a whole. */
-  readonly _id?: Value;
-  /** What happened, in words. */
-  readonly description: string;
-}
-
-const WARNINGS_LISTED = 10;
-
-/** Counts every warning and keeps the first few. */
-export class Warnings implements RowWarnings {
-  readonly list: Warning[] = [];
-  total = 0;
-  #ahead = 0;
-
-  mark(): number {
-    return this.total;
-  }
-
-  /** Removes all warnings since the mark. */
-  rewind(mark: number): void {
-    this.total = mark;
-    if (this.list.length > mark) this.list.length = mark;
-  }
-
-  /** Appends the warnings of a part of the statement. */
-  absorb({ list, total }: Warnings): void {
-    for (const warning of list) if (!this.isFull) this.list.push(warning);
-    this.total += total;
-  }
-
-  /** Whether the next warning is only counted, so that its text is not needed. */
-  get isFull(): boolean {
-    return this.list.length >= WARNINGS_LISTED;
-  }
-
-  /** Adds a warning about the whole statement, ahead of those about single rows. */
-  addAhead(description: string): void {
-    this.total++;
-    if (this.#ahead >= WARNINGS_LISTED) return;
-    this.list.splice(this.#ahead++, 0, { description });
-    if (this.list.length > WARNINGS_LISTED) this.list.pop();
-  }
-
-  /** Whether the next warning ahead is only counted. */
-  get isFullAhead(): boolean {
-    return this.#ahead >= WARNINGS_LISTED;
-  }
-
-  add(description: string, id?: Value): void {
-    this.total++;
-    if (this.isFull) return;
-    this.list.push(id === undefined ? { description } : { _id: id, description });
-  }
-}
+import type { Warnings } from "./warnings.ts";
 
 export interface Execution {
   readonly run: Run;
@@ -101,6 +37,23 @@ export interface Execution {
   readonly choices?: Choices | undefined;
   /** Present only for PROFILE. */
   readonly profile?: Profile;
+}
+
+/** How a write selects its documents. */
+export interface Chooser<T> {
+  /** Collections whose documents may decide; undefined if it reads outside of collections. */
+  readonly reads: readonly string[] | undefined;
+  /** The collection whose documents each decide only for themselves; these are what is selected. */
+  readonly each: string | undefined;
+  readonly choose: (execution: Execution) => Steps<readonly T[]>;
+}
+
+/** Source of the selections of one write (early-choice.ts). */
+export interface Choices {
+  /** Starts an evaluation. */
+  begin(): void;
+  /** The next selection of the write, in the order in which it makes them. */
+  take<T>(chooser: Chooser<T>, execution: Execution): Steps<readonly T[]>;
 }
 
 /** How a statement reads and writes the fields of a collection. */

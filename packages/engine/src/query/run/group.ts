@@ -11,7 +11,7 @@ import type { Grouping } from "../plan/output.ts";
 import { type Datum, Failure, MISSING, type Outcome } from "../value/datum.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { GroupTable, sizeInTable } from "./group-table.ts";
-import type { Sink } from "./rows.ts";
+import type { Sink } from "./row-stream.ts";
 
 interface Group {
   readonly keys: readonly Datum[];

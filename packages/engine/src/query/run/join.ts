@@ -25,10 +25,11 @@ import { memorySize } from "../value/memory-size.ts";
 import { attempt } from "./attempt.ts";
 import { chooseFor, neededOf } from "./choose.ts";
 import { getDocument } from "./declared-read.ts";
+import type { DocumentReader } from "./document-reader.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { toId } from "./ids.ts";
 import { findDocuments } from "./index-walk.ts";
-import type { DocumentReader, Pull } from "./rows.ts";
+import type { Pull } from "./row-stream.ts";
 
 /** The documents that may join a row. */
 interface Candidates {

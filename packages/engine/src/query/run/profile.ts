@@ -6,8 +6,7 @@
 import type { ValueObject } from "@bigpeer/protocol";
 import type { Frame } from "../frame/frame.ts";
 import { nanoseconds } from "../system/requests.ts";
-import type { Execution } from "./execution.ts";
-import type { Pull, Sink, Stage } from "./rows.ts";
+import type { Pull, Sink } from "./row-stream.ts";
 
 /** Statistics of one operator. */
 interface OperatorStats {
@@ -68,8 +67,8 @@ export class Profile {
     }
   }
 
-  /** The same stage, counted. */
-  stage(node: object, execution: Execution, next: Sink, stage: Stage): Sink {
+  /** The sink that `stage` makes of the next one, counted. */
+  stage(node: object, next: Sink, stage: (next: Sink) => Sink): Sink {
     const stats = this.#of(node);
     const behind = this.#timed(next, (ms) => {
       stats.othersMs += ms;
@@ -83,7 +82,7 @@ export class Profile {
       },
       end: () => behind.end(),
     };
-    return this.#timed(stage(execution, counted), (ms) => {
+    return this.#timed(stage(counted), (ms) => {
       stats.ms += ms;
     });
   }
@@ -143,12 +142,4 @@ export class Profile {
     }
     return stats;
   }
-}
-
-/** A stage that is counted if the statement is profiled. */
-export function profiled(node: object, stage: Stage): Stage {
-  return (execution, next) =>
-    execution.profile === undefined
-      ? stage(execution, next)
-      : execution.profile.stage(node, execution, next, stage);
 }

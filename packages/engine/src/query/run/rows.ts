@@ -15,7 +15,7 @@ import type { Frame, Slot } from "../frame/frame.ts";
 import { WORK_PER_PAUSE } from "../frame/pace.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { RowDocument } from "../frame/whole-document.ts";
-import type { Access, Chosen, IdsAccess } from "../plan/access.ts";
+import type { Chosen, IdsAccess } from "../plan/access.ts";
 import type { RowsPlan, SourcePlan } from "../plan/plan.ts";
 import { suspectsOf } from "../plan/suspect.ts";
 import type { Expression } from "../syntax/tree.ts";
@@ -23,28 +23,14 @@ import type { SystemCollection } from "../system/system-collections.ts";
 import { Failure } from "../value/datum.ts";
 import { chooseFor, neededOf } from "./choose.ts";
 import { getDocument, readDocument } from "./declared-read.ts";
+import type { DocumentReader, Reading } from "./document-reader.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { compileIds, idsIn, type NamedIdValues } from "./ids.ts";
 import { findDocuments } from "./index-walk.ts";
 import { compileJoin } from "./join.ts";
-import { profiled } from "./profile.ts";
+import type { Pull, Sink } from "./row-stream.ts";
+import { profiled, type Stage } from "./stage.ts";
 import { compileUnnest } from "./unnest.ts";
-
-export interface Sink {
-  /** Takes a row; false when no more are wanted. */
-  row(frame: Frame): boolean;
-  /** Ends the rows, at their end or when no more are wanted. Called once; offers pauses. */
-  end(): Iterable<void>;
-}
-
-/** A pipeline operator: takes rows and hands others to the next sink. */
-export type Stage = (execution: Execution, next: Sink) => Sink;
-
-/**
- * Rows that are pulled: true when the next one is in the frame, false where nothing was found yet
- * and the caller may pause.
- */
-export type Pull = Iterable<boolean>;
 
 export interface RowSource {
   /** The access path of the first term, given the current indexes. */
@@ -52,20 +38,6 @@ export interface RowSource {
   pull(execution: Execution, frame: Frame, reading: Reading): Pull;
   readonly stages: readonly Stage[];
 }
-
-/** How the documents of a term are read. */
-export interface Reading {
-  readonly access: Access;
-  /** How many documents are enough, as far as known. */
-  readonly wanted: number;
-}
-
-/** Reads the documents of one term, with the types that the statement declares. */
-export type DocumentReader = (
-  execution: Execution,
-  frame: Frame,
-  reading: Reading,
-) => Found<RowDocument>;
 
 export function compileRows(plan: RowsPlan): RowSource {
   const { source, joins, where, wish } = plan;

@@ -50,6 +50,9 @@ interface Held {
   close(): void;
 }
 
+/** For work without a resource. */
+export const NOTHING_HELD: Held = { close: () => {} };
+
 export class TimeSlicer {
   readonly #pause: () => Promise<void>;
   readonly #elapsed: () => number;

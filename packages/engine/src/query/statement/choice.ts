@@ -11,8 +11,7 @@ import { isAlways, planRows, type RowsPlan, type SourcePlan } from "../plan/plan
 import { bindExpression, type Scope, Slots } from "../plan/scope.ts";
 import { bindConstant, queryOptions } from "../plan/select-plan.ts";
 import { rowsForChoice } from "../plan/wish.ts";
-import type { Chooser } from "../run/early-choice.ts";
-import type { Execution } from "../run/execution.ts";
+import type { Chooser, Execution } from "../run/execution.ts";
 import { OrderedRows } from "../run/ordered-rows.ts";
 import { compileRows, driveRows } from "../run/rows.ts";
 import { compileSorter, compileWindow, rowsWanted, type Sorter, type Window } from "../run/sort.ts";

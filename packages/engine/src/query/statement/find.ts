@@ -32,7 +32,13 @@ export interface SortKey {
   readonly isDescending: boolean;
 }
 
+/** A filter as the request history shows it. */
+export function filterLabel({ collection, query }: FilterQuery): string {
+  return `${collection}: ${query}`;
+}
+
 export interface PreparedFind {
+  readonly label: string;
   readonly parameters: readonly ParameterNode[];
   readonly plan: (choosing: Choosing) => ValueObject;
   readonly documents: (execution: Execution, window: Window) => Steps<StoredDocument[]>;
@@ -49,7 +55,7 @@ export function* prepareFind(filter: FilterQuery): Steps<PreparedFind> {
   };
   const plan = (choosing: Choosing): ValueObject =>
     explainSequence(explainChoice(choice, explaining(choosing)));
-  return { parameters, plan, documents, count: choice.count };
+  return { label: filterLabel(filter), parameters, plan, documents, count: choice.count };
 }
 
 /** The documents that a command changes. Only ids are kept: the command reads each one in turn. */

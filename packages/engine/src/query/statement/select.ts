@@ -17,10 +17,11 @@ import { compileGroups } from "../run/group.ts";
 import { GroupTable, sizeInTable } from "../run/group-table.ts";
 import { compileHolder, type HeldSlots, type RowHolder } from "../run/held-row.ts";
 import { OrderedRows } from "../run/ordered-rows.ts";
-import { profiled } from "../run/profile.ts";
 import { compileProjection, type Project } from "../run/project.ts";
-import { compileRows, driveRows, type Sink } from "../run/rows.ts";
+import type { Sink } from "../run/row-stream.ts";
+import { compileRows, driveRows } from "../run/rows.ts";
 import { compileSorter, compileWindow, rowsWanted, type Sorter, type Window } from "../run/sort.ts";
+import { profiled } from "../run/stage.ts";
 import { dataKey, firstOfEquals } from "../value/compare.ts";
 import { memorySize } from "../value/memory-size.ts";
 

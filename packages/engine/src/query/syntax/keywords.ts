@@ -4,19 +4,14 @@
  * ambiguous.
  */
 
+import { INFIX_WORDS } from "./operators.ts";
+
 /** Words between or after operands. Never a name unless quoted. */
 export const OPERATOR_WORDS: ReadonlySet<string> = new Set([
-  "AND",
+  ...INFIX_WORDS,
   "AS",
-  "BETWEEN",
   "ELSE",
-  "ILIKE",
-  "IN",
-  "IS",
-  "LIKE",
-  "OR",
   "SATISFIES",
-  "SIMILAR",
   "THEN",
   "WHEN",
 ]);

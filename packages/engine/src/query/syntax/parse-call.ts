@@ -11,8 +11,8 @@
 
 import { semanticFault } from "../fault.ts";
 import { castTypeOf } from "../value/cast.ts";
+import { PRECEDENCE, rightOf } from "./operators.ts";
 import type { ParseExpression } from "./parse-construct.ts";
-import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { CallNode, Expression } from "./tree.ts";
 
@@ -108,7 +108,7 @@ function parseSubstring(cursor: TokenCursor, at: number, parse: ParseExpression)
 
 function parsePosition(cursor: TokenCursor, at: number, parse: ParseExpression): Expression {
   // The IN between the arguments belongs to the form.
-  const first = parse(cursor, PRECEDENCE.comparison);
+  const first = parse(cursor, rightOf(PRECEDENCE.comparison));
   if (cursor.acceptWord("IN")) {
     return { kind: "call", name: "position", at, args: [first, parse(cursor)] };
   }

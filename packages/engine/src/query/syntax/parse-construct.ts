@@ -8,9 +8,10 @@
 import type { TokenCursor } from "./token-cursor.ts";
 import type { Binding, Expression, WhenClause } from "./tree.ts";
 
+/** Parses operators of at least this precedence, after the first operand `given`, if any. */
 export type ParseExpression = (
   cursor: TokenCursor,
-  floor?: number,
+  least?: number,
   given?: Expression,
 ) => Expression;
 

@@ -1,6 +1,6 @@
 /**
- * Expression parser of the statement language: precedence climbing for operators, dispatch on the
- * first token for operands.
+ * Expression parser of the statement language: dispatches on the first token of an operand;
+ * parse-operators.ts parses the operators after it.
  *
  * The cursor is at the first token of an operand when its parser is called. The cursor counts
  * nesting, which bounds recursion. Chains of operators are loops; the depth of the tree they make
@@ -10,15 +10,15 @@
 import { semanticFault } from "../fault.ts";
 import { CLAUSE_WORDS, OPERATOR_WORDS } from "./keywords.ts";
 import type { Token } from "./lexer.ts";
+import { STATEMENT_INFIXES } from "./operators.ts";
 import { parseCall } from "./parse-call.ts";
 import { parseCase, parseComprehension, parseQuantifier } from "./parse-construct.ts";
-import { parsePredicate } from "./parse-predicate.ts";
+import { type OperatorGrammar, parseOperators } from "./parse-operators.ts";
 import { parseNot, parseSigned } from "./parse-prefix.ts";
 import { parseSubquery } from "./parse-subquery.ts";
-import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
-import type { BinaryOperator, Expression, LiteralNode, ObjectEntry } from "./tree.ts";
-import { checkDepth, joinConditions } from "./tree-shape.ts";
+import type { Expression, LiteralNode, ObjectEntry } from "./tree.ts";
+import { checkDepth } from "./tree-shape.ts";
 
 /** Parses a whole expression and checks its depth. */
 export function parseExpression(cursor: TokenCursor): Expression {
@@ -28,136 +28,16 @@ export function parseExpression(cursor: TokenCursor): Expression {
   return expression;
 }
 
-/** Parses operators that bind tighter than `floor`, after the first operand `given`, if any. */
-function parse(cursor: TokenCursor, floor: number = 0, given?: Expression): Expression {
-  let left = given ?? parseOperand(cursor);
-  for (;;) {
-    const { token } = cursor;
-    const precedence = precedenceOf(cursor, token);
-    if (precedence <= floor) break;
-    const operator = binaryOperator(token);
-    if (operator === "and" || operator === "or") {
-      left = parseConditions(cursor, left, operator);
-    } else if (operator !== undefined) {
-      cursor.advance();
-      const right = parse(cursor, precedence);
-      left = { kind: "binary", at: left.at, operator, left, right };
-    } else {
-      left = parsePredicate(cursor, left, { parse, parseElement, isAtQuery });
-    }
-  }
-  if (floor === 0) cursor.note("an operator");
-  return left;
-}
+const GRAMMAR: OperatorGrammar = { infixes: STATEMENT_INFIXES, parse, parseElement, isAtQuery };
 
-/** Precedence of a token; 0 if it is not an operator. */
-function precedenceOf(cursor: TokenCursor, token: Token): number {
-  switch (token.type) {
-    case "word":
-      return precedenceOfWord(cursor, token.word);
-    case "=":
-    case "==":
-    case "!=":
-    case "<>":
-    case "<":
-    case "<=":
-    case ">":
-    case ">=":
-      return PRECEDENCE.comparison;
-    case "+":
-    case "-":
-    case "||":
-      return PRECEDENCE.sum;
-    case "*":
-    case "/":
-    case "%":
-      return PRECEDENCE.product;
-    case "->":
-      throw semanticFault(
-        "the operator -> is not supported",
-        token.at,
-        "a field is reached with a dot",
-      );
-    default:
-      return 0;
+function parse(cursor: TokenCursor, least: number = 0, given?: Expression): Expression {
+  const first = given ?? parseOperand(cursor);
+  const expression = parseOperators(cursor, first, least, GRAMMAR);
+  if (cursor.token.type === "->") {
+    const hint = "a field is reached with a dot";
+    throw semanticFault("the operator -> is not supported", cursor.token.at, hint);
   }
-}
-
-function precedenceOfWord(cursor: TokenCursor, word: string): number {
-  switch (word) {
-    case "OR":
-      return PRECEDENCE.or;
-    case "AND":
-      return PRECEDENCE.and;
-    case "IS":
-      return PRECEDENCE.is;
-    case "LIKE":
-    case "ILIKE":
-    case "SIMILAR":
-      return PRECEDENCE.like;
-    case "IN":
-    case "BETWEEN":
-      return PRECEDENCE.comparison;
-    case "NOT":
-      return precedenceOfNegated(cursor.peek().word);
-    default:
-      return 0;
-  }
-}
-
-function precedenceOfNegated(word: string): number {
-  switch (word) {
-    case "LIKE":
-    case "ILIKE":
-    case "SIMILAR":
-      return PRECEDENCE.like;
-    case "IN":
-    case "BETWEEN":
-      return PRECEDENCE.comparison;
-    default:
-      return 0;
-  }
-}
-
-function binaryOperator({ type, word }: Token): BinaryOperator | undefined {
-  switch (type) {
-    case "word":
-      return word === "AND" ? "and" : word === "OR" ? "or" : undefined;
-    case "==":
-      return "=";
-    case "<>":
-      return "!=";
-    case "=":
-    case "!=":
-    case "<":
-    case "<=":
-    case ">":
-    case ">=":
-    case "+":
-    case "-":
-    case "*":
-    case "/":
-    case "%":
-    case "||":
-      return type;
-    default:
-      return undefined;
-  }
-}
-
-/** Parses all operands of a chain of AND or of OR. */
-function parseConditions(
-  cursor: TokenCursor,
-  first: Expression,
-  operator: "and" | "or",
-): Expression {
-  const word = operator === "and" ? "AND" : "OR";
-  const operands = [first];
-  while (cursor.token.word === word) {
-    cursor.advance();
-    operands.push(parse(cursor, PRECEDENCE[operator]));
-  }
-  return joinConditions(operands, operator);
+  return expression;
 }
 
 /** Parses an element after IN. */

@@ -21,6 +21,7 @@ import { cutName } from "../unknown-name.ts";
 import { FILTER_HINT } from "./habit-hints.ts";
 import { CLAUSE_WORDS, OPERATOR_WORDS, STATEMENT_WORDS } from "./keywords.ts";
 import type { Token } from "./lexer.ts";
+import { FILTER_INFIXES, PRECEDENCE } from "./operators.ts";
 import { parseCall as parseCallForm } from "./parse-call.ts";
 import {
   type ParseExpression,
@@ -29,12 +30,11 @@ import {
   parseQuantifier,
 } from "./parse-construct.ts";
 import { acceptConstant, parseFieldName, parseParameter } from "./parse-expression.ts";
-import { parsePredicate } from "./parse-predicate.ts";
+import { infixAt, type OperatorGrammar, parseOperators } from "./parse-operators.ts";
 import { parseNot, parseSigned } from "./parse-prefix.ts";
 import { openText } from "./parse-statement.ts";
-import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
-import type { BinaryOperator, Expression, ObjectEntry } from "./tree.ts";
+import type { BinaryNode, Expression, ObjectEntry } from "./tree.ts";
 import { checkDepth, joinConditions } from "./tree-shape.ts";
 
 /** Parses a filter. Throws a Fault with the offset of the error. */
@@ -89,139 +89,47 @@ function parseQuotedName(cursor: TokenCursor): string {
  */
 type Bracket = "path" | "array" | "inner";
 
-/** Parses operators that bind tighter than `floor`, after the first operand `given`, if any. */
+const GRAMMAR: OperatorGrammar = {
+  infixes: FILTER_INFIXES,
+  parse,
+  parseElement,
+  rewrite: rewriteComparison,
+  checkConditions: refuseConcatenation,
+};
+
+/** Parses operators of at least this precedence, after the first operand `given`, if any. */
 function parse(
   cursor: TokenCursor,
-  floor: number = 0,
+  least: number = 0,
   given?: Expression,
-  bracket: Bracket = bracketAt(floor),
+  bracket: Bracket = bracketAt(least),
 ): Expression {
-  let left = given ?? parseOperand(cursor, bracket);
-  for (;;) {
-    const precedence = precedenceOf(cursor);
-    if (precedence <= floor) break;
-    const { token } = cursor;
-    if (precedence <= PRECEDENCE.and) {
-      left = parseConditions(cursor, left, precedence === PRECEDENCE.and ? "and" : "or");
-    } else if (token.type === "word") {
-      left = parsePredicate(cursor, left, { parse, parseElement });
-    } else {
-      cursor.advance();
-      left = parseBinary(token, left, parse(cursor, precedence));
-    }
-  }
-  if (floor === 0) cursor.note("an operator");
-  return left;
+  return parseOperators(cursor, given ?? parseOperand(cursor, bracket), least, GRAMMAR);
 }
 
-const parseInner: ParseExpression = (cursor, floor = 0, given) =>
-  parse(cursor, floor, given, floor === 0 ? "inner" : bracketAt(floor));
+const parseInner: ParseExpression = (cursor, least = 0, given) =>
+  parse(cursor, least, given, least === 0 ? "inner" : bracketAt(least));
 
 /** The right side of a comparison is a value; arithmetic has no use for an array. */
-function bracketAt(floor: number): Bracket {
-  return floor > PRECEDENCE.not && floor < PRECEDENCE.sum ? "array" : "path";
+function bracketAt(least: number): Bracket {
+  return least > PRECEDENCE.is && least <= PRECEDENCE.sum ? "array" : "path";
 }
 
-/** Precedence of the token; 0 if it is not an operator. */
-function precedenceOf(cursor: TokenCursor): number {
-  const { type, word } = cursor.token;
-  switch (type) {
-    case "word":
-      return precedenceOfWord(word === "NOT" ? cursor.peek().word : word, word === "NOT");
-    case "||":
-      return PRECEDENCE.or;
-    case "&&":
-      return PRECEDENCE.and;
-    case "=":
-    case "==":
-    case "!=":
-    case "<>":
-    case "<":
-    case "<=":
-    case ">":
-    case ">=":
-      return PRECEDENCE.comparison;
-    case "+":
-    case "-":
-      return PRECEDENCE.sum;
-    case "*":
-    case "/":
-    case "%":
-      return PRECEDENCE.product;
-    default:
-      return 0;
-  }
-}
-
-function precedenceOfWord(word: string, isNegated: boolean): number {
-  switch (word) {
-    case "OR":
-      return isNegated ? 0 : PRECEDENCE.or;
-    case "AND":
-      return isNegated ? 0 : PRECEDENCE.and;
-    case "IS":
-      return isNegated ? 0 : PRECEDENCE.is;
-    case "LIKE":
-    case "ILIKE":
-    case "SIMILAR":
-      return PRECEDENCE.like;
-    case "IN":
-    case "BETWEEN":
-      return PRECEDENCE.comparison;
-    default:
-      return 0;
-  }
-}
-
-/** Parses all operands of a chain of AND or of OR, in either spelling. */
-function parseConditions(
-  cursor: TokenCursor,
-  first: Expression,
-  operator: "and" | "or",
-): Expression {
-  const precedence = PRECEDENCE[operator];
-  const operands = [first];
-  while (precedenceOf(cursor) === precedence) {
-    const { type, at } = cursor.advance();
-    operands.push(parse(cursor, precedence));
-    // Text beside it means concatenation, which would select other documents.
-    if (type === "||" && operands.slice(-2).some(isText)) {
-      throw semanticFault("|| is OR in a filter; write concat(a, b) to join texts", at);
-    }
-  }
-  return joinConditions(operands, operator);
+/** `||` beside a text means concatenation, which would select other documents. */
+function refuseConcatenation(left: Expression, right: Expression, { type, at }: Token): void {
+  if (type !== "||" || (!isText(left) && !isText(right))) return;
+  throw semanticFault("|| is OR in a filter; write concat(a, b) to join texts", at);
 }
 
 function isText(expression: Expression): boolean {
   return expression.kind === "literal" && typeof expression.value === "string";
 }
 
-function parseBinary({ type }: Token, left: Expression, right: Expression): Expression {
-  if (type === "==" || type === "!=") {
-    if (isNull(right)) return compareWithNull(left, type);
-    if (isNull(left)) return compareWithNull(right, type);
-  }
-  return { kind: "binary", at: left.at, operator: binaryOperator(type), left, right };
-}
-
-function binaryOperator(type: Token["type"]): BinaryOperator {
-  switch (type) {
-    case "<>":
-      return "!=";
-    case "!=":
-    case "<":
-    case "<=":
-    case ">":
-    case ">=":
-    case "+":
-    case "-":
-    case "*":
-    case "/":
-    case "%":
-      return type;
-    default:
-      return "=";
-  }
+/** Comparisons with the literal null also hold for MISSING. */
+function rewriteComparison(node: BinaryNode, { type }: Token): Expression {
+  if (type !== "==" && type !== "!=") return node;
+  if (isNull(node.right)) return compareWithNull(node.left, type);
+  return isNull(node.left) ? compareWithNull(node.right, type) : node;
 }
 
 function isNull(expression: Expression): boolean {
@@ -327,20 +235,7 @@ function parseWord(cursor: TokenCursor): Expression {
 
 /** Whether the operator word before this token can only be a name. */
 function isNamed({ type }: Token): boolean {
-  switch (type) {
-    case ".":
-    case "=":
-    case "==":
-    case "!=":
-    case "<>":
-    case "<":
-    case "<=":
-    case ">":
-    case ">=":
-      return true;
-    default:
-      return false;
-  }
+  return type === "." || FILTER_INFIXES.get(type)?.precedence === PRECEDENCE.comparison;
 }
 
 /** Parses CASE, quantifiers and comprehensions; undefined if the word is a name. */
@@ -399,8 +294,8 @@ const FUNCTIONS: ReadonlyMap<string, string> = new Map([
 function parseCall(cursor: TokenCursor): Expression {
   // Only `contains` takes a list first, as in `contains(['a', 'b'], color)`.
   let bracket: Bracket = cursor.token.text.toLowerCase() === "contains" ? "array" : "path";
-  const call = parseCallForm(cursor, (inside, floor, given) => {
-    const argument = parse(inside, floor, given, bracket);
+  const call = parseCallForm(cursor, (inside, least, given) => {
+    const argument = parse(inside, least, given, bracket);
     bracket = "array";
     return argument;
   });
@@ -462,7 +357,8 @@ function parseBracket(cursor: TokenCursor, bracket: Bracket): Expression {
 function isPathHere(cursor: TokenCursor, bracket: Bracket): boolean {
   const { type } = cursor.token;
   if (bracket === "path" || type === "." || type === "[") return true;
-  return bracket === "inner" && precedenceOf(cursor) > PRECEDENCE.and;
+  const infix = bracket === "inner" ? infixAt(cursor, FILTER_INFIXES) : undefined;
+  return infix !== undefined && infix.precedence > PRECEDENCE.and;
 }
 
 function parseObject(cursor: TokenCursor): Expression {

@@ -5,9 +5,9 @@
 
 import { semanticFault } from "../fault.ts";
 import { isOneCharacter } from "../value/text-length.ts";
+import { PRECEDENCE, rightOf } from "./operators.ts";
 import type { ParseExpression } from "./parse-construct.ts";
 import { parseSubquery } from "./parse-subquery.ts";
-import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { Expression, LikeNode, LiteralNode } from "./tree.ts";
 
@@ -35,9 +35,9 @@ export function parsePredicate(
     case "IN":
       return { kind: "in", at, isNegated, operand, list: parseList(cursor, parsers) };
     case "BETWEEN": {
-      const low = parse(cursor, PRECEDENCE.comparison);
+      const low = parse(cursor, rightOf(PRECEDENCE.comparison));
       cursor.expectWord("AND");
-      const high = parse(cursor, PRECEDENCE.comparison);
+      const high = parse(cursor, rightOf(PRECEDENCE.comparison));
       return { kind: "between", at, isNegated, operand, low, high };
     }
     case "SIMILAR": {
@@ -60,9 +60,9 @@ function parseLike(
   head: Omit<LikeNode, "pattern">,
   parse: ParseExpression,
 ): Expression {
-  const pattern = parse(cursor, PRECEDENCE.like);
+  const pattern = parse(cursor, rightOf(PRECEDENCE.like));
   if (!cursor.acceptWord("ESCAPE")) return { ...head, pattern };
-  const escape = parse(cursor, PRECEDENCE.comparison);
+  const escape = parse(cursor, rightOf(PRECEDENCE.comparison));
   if (escape.kind === "literal" && !isCharacter(escape)) {
     throw semanticFault("expected one character after ESCAPE", escape.at);
   }
@@ -99,7 +99,7 @@ function parseIs(cursor: TokenCursor, operand: Expression): Expression {
 function parseList(cursor: TokenCursor, parsers: PredicateParsers): Expression {
   const { parse, parseElement, isAtQuery } = parsers;
   const { type, at } = cursor.token;
-  if (type !== "(") return parse(cursor, PRECEDENCE.comparison);
+  if (type !== "(") return parse(cursor, rightOf(PRECEDENCE.comparison));
   cursor.advance();
   if (isAtQuery?.(cursor) === true) return parseSubquery(cursor, "members", at);
   cursor.enter();

@@ -6,8 +6,8 @@
 import { semanticFault } from "../fault.ts";
 import { approximate, isNumeric } from "../value/datum.ts";
 import { negative } from "./number-literal.ts";
+import { PRECEDENCE, rightOf } from "./operators.ts";
 import type { ParseExpression } from "./parse-construct.ts";
-import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { Expression, LiteralNode } from "./tree.ts";
 
@@ -15,7 +15,7 @@ import type { Expression, LiteralNode } from "./tree.ts";
 export function parseNot(cursor: TokenCursor, parse: ParseExpression): Expression {
   const { at } = cursor.advance();
   cursor.enter();
-  const operand = parse(cursor, PRECEDENCE.not);
+  const operand = parse(cursor, rightOf(PRECEDENCE.not));
   cursor.leave();
   return { kind: "unary", at, operator: "not", operand };
 }
@@ -28,7 +28,7 @@ export function parseSigned(
 ): Expression {
   const { at } = cursor.advance();
   cursor.enter();
-  const operand = parse(cursor, PRECEDENCE.sign);
+  const operand = parse(cursor, rightOf(PRECEDENCE.sign));
   cursor.leave();
   if (operand.kind !== "literal") return { kind: "unary", at, operator: sign, operand };
   const { value } = operand;

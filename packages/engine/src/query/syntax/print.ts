@@ -6,12 +6,12 @@
 import { type TypeMark, type Types, unreachable } from "@bigpeer/protocol";
 import { Float } from "../value/datum.ts";
 import { QUOTED_WORDS } from "./keywords.ts";
-import { PRECEDENCE } from "./precedence.ts";
+import { BINARY_PRECEDENCE, PRECEDENCE, PREDICATE_PRECEDENCE, rightOf } from "./operators.ts";
 import { isQueryTerm } from "./statement-walk.ts";
 import type {
   AlterSystemStatement,
   ApplyItem,
-  BinaryOperator,
+  BetweenNode,
   Binding,
   CallNode,
   CaseNode,
@@ -347,15 +347,13 @@ function precedenceOf(expression: Expression): number {
       return BINARY_PRECEDENCE[expression.operator];
     case "unary":
       return expression.operator === "not" ? PRECEDENCE.not : PRECEDENCE.sign;
-    case "is":
-      return PRECEDENCE.is;
-    case "like":
-      return PRECEDENCE.like;
     case "in":
       // NOT would also apply to what follows.
-      return isNot(expression.list) ? PRECEDENCE.not : PRECEDENCE.comparison;
+      return isNot(expression.list) ? PRECEDENCE.not : PREDICATE_PRECEDENCE.in;
+    case "is":
+    case "like":
     case "between":
-      return PRECEDENCE.comparison;
+      return PREDICATE_PRECEDENCE[expression.kind];
     case "literal":
       // `7.a` would read as a number, and `-7[0]` as the negative of `7[0]`.
       return isNumber(expression) ? PRECEDENCE.sign : OPERAND;
@@ -364,23 +362,6 @@ function precedenceOf(expression: Expression): number {
   }
 }
 
-const BINARY_PRECEDENCE: Readonly<Record<BinaryOperator, number>> = {
-  or: PRECEDENCE.or,
-  and: PRECEDENCE.and,
-  "=": PRECEDENCE.comparison,
-  "!=": PRECEDENCE.comparison,
-  "<": PRECEDENCE.comparison,
-  "<=": PRECEDENCE.comparison,
-  ">": PRECEDENCE.comparison,
-  ">=": PRECEDENCE.comparison,
-  "+": PRECEDENCE.sum,
-  "-": PRECEDENCE.sum,
-  "||": PRECEDENCE.sum,
-  "*": PRECEDENCE.product,
-  "/": PRECEDENCE.product,
-  "%": PRECEDENCE.product,
-};
-
 function isNot(expression: Expression): boolean {
   return expression.kind === "unary" && expression.operator === "not";
 }
@@ -388,9 +369,6 @@ function isNot(expression: Expression): boolean {
 function isNumber({ value }: LiteralNode): boolean {
   return typeof value === "number" || typeof value === "bigint" || value instanceof Float;
 }
-
-/** Added to the precedence of an operator for its right operand. */
-const TIGHTER = 1;
 
 function printBare(expression: Expression): string {
   switch (expression.kind) {
@@ -417,15 +395,15 @@ function printBare(expression: Expression): string {
     case "binary": {
       const { operator, left, right } = expression;
       const level = BINARY_PRECEDENCE[operator];
-      return `${print(left, level)} ${operator.toUpperCase()} ${print(right, level + TIGHTER)}`;
+      return `${print(left, level)} ${operator.toUpperCase()} ${print(right, rightOf(level))}`;
     }
     case "is": {
       const what = `${expression.isNegated ? "NOT " : ""}${expression.what.toUpperCase()}`;
-      return `${print(expression.operand, PRECEDENCE.is)} IS ${what}`;
+      return `${print(expression.operand, PREDICATE_PRECEDENCE.is)} IS ${what}`;
     }
     case "between": {
       const { low, high } = expression;
-      const level = PRECEDENCE.comparison + TIGHTER;
+      const level = rightOf(PREDICATE_PRECEDENCE.between);
       return `${printTest(expression, "BETWEEN")} ${print(low, level)} AND ${print(high, level)}`;
     }
     case "in":
@@ -468,26 +446,26 @@ function printUnary({ operator, operand }: UnaryNode): string {
   return operand.kind === "unary" ? `${operator} ${text}` : `${operator}${text}`;
 }
 
-type Test = Pick<InNode, "isNegated" | "operand">;
-
 /** Prints the operand, NOT if negated, and the word. */
-function printTest({ isNegated, operand }: Test, word: string): string {
-  const isComparison = word === "IN" || word === "BETWEEN";
-  const left = print(operand, isComparison ? PRECEDENCE.comparison : PRECEDENCE.like);
+function printTest(
+  { kind, isNegated, operand }: InNode | BetweenNode | LikeNode,
+  word: string,
+): string {
+  const left = print(operand, PREDICATE_PRECEDENCE[kind]);
   return `${left} ${isNegated ? "NOT " : ""}${word}`;
 }
 
 /** Prints IN. Parentheses would make a list, but no parsed tree needs them here. */
 function printIn(test: InNode): string {
-  const level = isNot(test.list) ? PRECEDENCE.not : PRECEDENCE.comparison + TIGHTER;
+  const level = isNot(test.list) ? PRECEDENCE.not : rightOf(PREDICATE_PRECEDENCE.in);
   return `${printTest(test, "IN")} ${print(test.list, level)}`;
 }
 
 function printLike(like: LikeNode): string {
   const word = like.operator === "similar" ? "SIMILAR TO" : like.operator.toUpperCase();
-  const matched = `${printTest(like, word)} ${print(like.pattern, PRECEDENCE.like + TIGHTER)}`;
+  const matched = `${printTest(like, word)} ${print(like.pattern, rightOf(PREDICATE_PRECEDENCE.like))}`;
   if (like.escape === undefined) return matched;
-  return `${matched} ESCAPE ${print(like.escape, PRECEDENCE.comparison + TIGHTER)}`;
+  return `${matched} ESCAPE ${print(like.escape, rightOf(PRECEDENCE.comparison))}`;
 }
 
 function printCase({ subject, whens, otherwise }: CaseNode): string {
@@ -520,7 +498,7 @@ function printCall({ name, args, isDistinct, isStar }: CallNode): string {
 function printArguments(name: string, args: readonly Expression[]): string {
   const [first, ...others] = args;
   // A bare IN would be taken for the one between the arguments.
-  const level = name === "position" ? PRECEDENCE.comparison + TIGHTER : 0;
+  const level = name === "position" ? rightOf(PRECEDENCE.comparison) : 0;
   return first === undefined
     ? ""
     : [print(first, level), ...others.map(printExpression)].join(", ");

@@ -13,8 +13,8 @@ import { imageBefore } from "../../store/change-log.ts";
 import type { MetaRecord } from "../../store/records.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import type { WindowDocument } from "../log/change-window.ts";
-import type { Group } from "../stream/group.ts";
 import type { Groups } from "../stream/groups.ts";
+import type { StreamGroup } from "../stream/stream.ts";
 
 /** Whether metadata belong to a visible document. */
 export function isAlive({ bytes, offset }: MetaRecord): boolean {
@@ -53,7 +53,7 @@ export function isFrom(
  * document that existed here before must also have been sent to it then.
  */
 export function isEcho(
-  group: Group,
+  group: StreamGroup,
   document: WindowDocument,
   { after, since }: { readonly after: StoredDocument | undefined; readonly since: number },
   { index }: Groups,

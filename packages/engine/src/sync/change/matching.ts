@@ -14,8 +14,7 @@ import { imageBefore } from "../../store/change-log.ts";
 import type { StoreSnapshot } from "../../store/store.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import type { ChangeWindow, WindowChange, WindowDocument } from "../log/change-window.ts";
-import type { Group } from "../stream/group.ts";
-import type { Stream } from "../stream/stream.ts";
+import type { Stream, StreamGroup } from "../stream/stream.ts";
 import type { StreamContext } from "../stream/stream-context.ts";
 import { DocumentChange } from "./document-change.ts";
 import { isEcho, isFrom } from "./link-change.ts";
@@ -41,12 +40,12 @@ export interface Matching {
 export interface Matched {
   /** Streams whose session has overdrawn its rate limiter. */
   readonly exhausted: ReadonlySet<Stream>;
-  readonly live: ReadonlyMap<Group, OutgoingChanges>;
+  readonly live: ReadonlyMap<StreamGroup, OutgoingChanges>;
   /** Live groups with more changes than may be sent as one (S23). */
-  readonly tooMuch: ReadonlySet<Group>;
+  readonly tooMuch: ReadonlySet<StreamGroup>;
   readonly streams: readonly StreamChanges[];
   /** Groups whose filter could not be evaluated. */
-  readonly failed: ReadonlyMap<Group, unknown>;
+  readonly failed: ReadonlyMap<StreamGroup, unknown>;
 }
 
 export function* matchWindow(matching: Matching, context: StreamContext): Steps<Matched> {
@@ -64,11 +63,11 @@ const LOOKS_PER_PAUSE = 16;
 class Matcher implements Matched {
   readonly #matching: Matching;
   readonly #context: StreamContext;
-  readonly #byGroup = new Map<Group, StreamChanges[]>();
+  readonly #byGroup = new Map<StreamGroup, StreamChanges[]>();
   readonly streams: StreamChanges[] = [];
-  readonly live = new Map<Group, OutgoingChanges>();
-  readonly tooMuch = new Set<Group>();
-  readonly failed = new Map<Group, unknown>();
+  readonly live = new Map<StreamGroup, OutgoingChanges>();
+  readonly tooMuch = new Set<StreamGroup>();
+  readonly failed = new Map<StreamGroup, unknown>();
   readonly exhausted = new Set<Stream>();
   /** Bytes of all encoded entries. */
   #bytes = 0;
@@ -162,7 +161,7 @@ class Matcher implements Matched {
   }
 
   /** Whether all sessions of the group are over their limit. Collects the streams of those. */
-  #isExhausted(group: Group): boolean {
+  #isExhausted(group: StreamGroup): boolean {
     let isExhausted = true;
     for (const stream of group.streams) {
       if (stream.session.rateLimiter.isExhausted) this.exhausted.add(stream);
@@ -172,7 +171,7 @@ class Matcher implements Matched {
     return isExhausted;
   }
 
-  #startingIn(group: Group, { idKey }: WindowDocument, span: Span): readonly StreamChanges[] {
+  #startingIn(group: StreamGroup, { idKey }: WindowDocument, span: Span): readonly StreamChanges[] {
     const streams = this.#byGroup.get(group);
     if (streams === undefined) return NONE_STARTING;
     return streams.filter(({ stream, outgoing, cut }) => {
@@ -188,7 +187,7 @@ class Matcher implements Matched {
 
   #take(
     streamChange: StreamChange,
-    match: Match<Group>,
+    match: Match<StreamGroup>,
     streams: readonly StreamChanges[],
     isForLive: boolean,
   ): void {
@@ -219,7 +218,7 @@ class Matcher implements Matched {
 
   /** Adds whole states, except changes that came from the follower (S51, S53). */
   #takeLink(
-    group: Group,
+    group: StreamGroup,
     { document, encoded, after, kind }: StreamChange & { readonly kind: MatchKind },
     streams: readonly StreamChanges[],
     isForLive: boolean,
@@ -261,7 +260,7 @@ class Matcher implements Matched {
   }
 
   #addLive(
-    group: Group,
+    group: StreamGroup,
     streamChange: Pick<StreamChange, "document" | "encoded">,
     entry: Uint8Array,
   ): void {
@@ -285,7 +284,7 @@ class Matcher implements Matched {
     if (each.outgoing.bytes > this.#context.limits.catchUpBytes) each.cut = idKey;
   }
 
-  #entry(streamChange: StreamChange, entry: MatchEntry<Group>, kind: MatchKind): Uint8Array {
+  #entry(streamChange: StreamChange, entry: MatchEntry<StreamGroup>, kind: MatchKind): Uint8Array {
     const { encoded, after, last, document } = streamChange;
     if (kind !== "leave") return encoded.put();
     const isReadable =
@@ -304,7 +303,7 @@ class Matcher implements Matched {
   }
 }
 
-type MatchKind = Exclude<Match<Group>["kind"], "failed">;
+type MatchKind = Exclude<Match<StreamGroup>["kind"], "failed">;
 
 /** A change of a document, and the one before it. */
 interface Span {
@@ -324,7 +323,7 @@ interface StreamChange {
 }
 
 /** Charges sessions for an expensive condition, in equal parts. Links are free of charge. */
-function charge({ streams, follower }: Group, work: number): void {
+function charge({ streams, follower }: StreamGroup, work: number): void {
   if (follower !== undefined) return;
   for (const { session } of streams) session.rateLimiter.spend(work / streams.size);
 }

@@ -8,6 +8,7 @@
 import {
   decodePeerMessageIncremental,
   encodeMessage,
+  type Hello,
   type PeerDescription,
   PeerError,
   type PeerMessage,
@@ -22,7 +23,8 @@ import type { CheckUpload, Upload } from "../../store/upload.ts";
 import { type PeerFault, type PeerReport, peerReport } from "../device/peer-report.ts";
 import type { AskedRun, RunListener } from "../device/remote-runs.ts";
 import type { ExplainedSession } from "../device/sync-explanation.ts";
-import { newSession, serverStep } from "../session/server-session.ts";
+import { type AdmittedPeer, isForApp } from "../session/greeting.ts";
+import { greetedSession, newSession, serverStep } from "../session/server-session.ts";
 import type {
   Admission,
   Grant,
@@ -36,6 +38,7 @@ import type { SessionStreams, StreamOutcome, StreamSession } from "../stream/ses
 import type { Uploader } from "../upload/upload-budget.ts";
 import type { ConnectionHost, HostedConnection } from "./connection-host.ts";
 
+type Verdict = ReturnType<ConnectionHost["admit"]>;
 type ActionOf<K extends SessionAction["kind"]> = Extract<SessionAction, { kind: K }>;
 
 /** Characters of the last error that are kept. */
@@ -70,10 +73,14 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   /** How many reasons there are to stop reading from the channel. */
   #holds = 0;
 
-  constructor(channel: Channel, host: ConnectionHost) {
+  /** `hello`: if it was checked already; then `join` must follow. */
+  constructor(channel: Channel, host: ConnectionHost, hello?: Hello) {
+    const { config } = host;
     this.#channel = channel;
     this.#host = host;
-    this.#state = newSession(host.config, host.now());
+    this.#state = hello
+      ? greetedSession(config, hello, host.now())
+      : newSession(config, host.now());
   }
 
   get isOpen(): boolean {
@@ -84,11 +91,22 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     return this.#state.phase === "open" ? this.#state.subscriptions.size : 0;
   }
 
+  /** Starts the session of a peer that was admitted. Never throws. */
+  join({ hello, size, admission }: AdmittedPeer): void {
+    this.#count(size);
+    const isHere = isForApp(hello, this.#host.config.app);
+    this.#settle(0, hello, () => (isHere ? admission : undefined));
+  }
+
   receive(bytes: Uint8Array): void {
-    this.#framesIn++;
-    this.#bytesIn += bytes.length;
+    this.#count(bytes.length);
     if (this.#unread !== undefined) this.#unread.push(bytes);
     else this.#read(bytes);
+  }
+
+  #count(size: number): void {
+    this.#framesIn++;
+    this.#bytesIn += size;
   }
 
   #read(bytes: Uint8Array): void {
@@ -384,7 +402,11 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   }
 
   #admit({ ticket, token, hello }: ActionOf<"admit">): void {
-    const { site } = hello;
+    this.#settle(ticket, hello, () => this.#host.admit(token, hello, this.#channel));
+  }
+
+  /** Reports the verdict on a credential to the state machine. */
+  #settle(ticket: number, { site }: Hello, verdict: () => Verdict): void {
     const decide = (admission: Admission | undefined): void => {
       if (admission === undefined) return this.#happen({ kind: "rejected", ticket });
       const grant = this.#grantOf(admission);
@@ -397,7 +419,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
       this.#happen({ kind: "unanswered", ticket });
     };
     try {
-      const answer = this.#host.admit(token, hello, this.#channel);
+      const answer = verdict();
       if (answer instanceof Promise) answer.then(decide).catch(fail);
       else decide(answer);
     } catch (error) {

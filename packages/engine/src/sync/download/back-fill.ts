@@ -25,10 +25,9 @@ import type { StoredDocument } from "../../store/view.ts";
 import { metaOf, wholeEntry } from "../change/document-change.ts";
 import { isAlive, tombstoneEntry } from "../change/link-change.ts";
 import { compareKeys } from "../log/change-window.ts";
-import type { Group } from "../stream/group.ts";
 import type { NamedKeys, Piece, ScanPosition } from "../stream/scan.ts";
 import { FIRST_KEY } from "../stream/sent-ranges.ts";
-import type { Stream } from "../stream/stream.ts";
+import type { Stream, StreamGroup } from "../stream/stream.ts";
 import type { StreamContext } from "../stream/stream-context.ts";
 
 type Line = DocumentEntry | readonly [id: Value, version: number];
@@ -89,7 +88,7 @@ export function* readPiece(
 }
 
 /** Frame of a range without matches. It ends at an id that the peer is about to receive. */
-export function emptyPiece(scan: ScanPosition, group: Group, through: string): Uint8Array {
+export function emptyPiece(scan: ScanPosition, group: StreamGroup, through: string): Uint8Array {
   const { kind, sentThrough: after, asOf } = scan;
   return frameOf({ kind, after, through, asOf }, group, []);
 }
@@ -103,7 +102,7 @@ interface FrameRange extends Pick<ScanPosition, "kind" | "asOf"> {
 
 function frameOf(
   { kind, after, through, asOf }: FrameRange,
-  { filter }: Group,
+  { filter }: StreamGroup,
   lines: readonly Line[],
 ): Uint8Array {
   const range: IdRange = {
@@ -131,7 +130,7 @@ type Candidate = readonly [
 
 function candidates(
   { through }: ScanPosition,
-  { collection, follower }: Group,
+  { collection, follower }: StreamGroup,
   snapshot: StoreSnapshot,
   named: NamedKeys | null,
 ): Iterable<Candidate> {
@@ -193,7 +192,7 @@ function keysBehind(keys: readonly string[], after: string): readonly string[] {
 /** Keys that the condition or an index names in the snapshot; null if all documents are read. */
 function* namedKeys(
   { named }: ScanPosition,
-  group: Group,
+  group: StreamGroup,
   snapshot: StoreSnapshot,
   context: StreamContext,
 ): Steps<NamedKeys | null> {
@@ -208,7 +207,7 @@ function* namedKeys(
  * or too hard to find: then the caller scans the whole collection, piece by piece.
  */
 function* findNamed(
-  { prepared }: Group,
+  { prepared }: StreamGroup,
   snapshot: StoreSnapshot,
   { limits, runs }: StreamContext,
 ): Steps<readonly string[] | undefined> {

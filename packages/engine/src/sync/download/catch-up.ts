@@ -7,8 +7,7 @@ import type { Steps } from "../../query/frame/steps.ts";
 import type { StoreSnapshot } from "../../store/store.ts";
 import { type Matched, matchWindow, type StreamChanges } from "../change/matching.ts";
 import { gatherSlice, gatherWindow } from "../log/change-window.ts";
-import type { Group } from "../stream/group.ts";
-import type { Stream } from "../stream/stream.ts";
+import type { Stream, StreamGroup } from "../stream/stream.ts";
 import type { StreamContext } from "../stream/stream-context.ts";
 
 export interface CatchUpChanges {
@@ -16,7 +15,7 @@ export interface CatchUpChanges {
   readonly streams: readonly StreamChanges[];
   /** Streams that the change log cannot serve: they compare, and links fill again. */
   readonly lost: readonly Stream[];
-  readonly failed: ReadonlyMap<Group, unknown>;
+  readonly failed: ReadonlyMap<StreamGroup, unknown>;
   readonly exhausted: ReadonlySet<Stream>;
 }
 

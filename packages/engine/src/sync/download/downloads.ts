@@ -12,9 +12,8 @@ import type { OutgoingChanges } from "../change/outgoing-changes.ts";
 import { isTransient } from "../log/transient-error.ts";
 import { FrameSet } from "../outbox/frame.ts";
 import { exhaustion } from "../outbox/rate-limiter.ts";
-import type { Stream } from "../stream/stream.ts";
+import type { ServedSession, Stream } from "../stream/stream.ts";
 import type { StreamHost } from "../stream/stream-host.ts";
-import type { StreamingSession } from "../stream/streaming-session.ts";
 import { emptyPiece, readPiece } from "./back-fill.ts";
 import { readCatchUp } from "./catch-up.ts";
 import { readWanted } from "./comparison.ts";
@@ -57,7 +56,7 @@ export class Downloads {
   }
 
   /** The session reads again. */
-  unblock(session: StreamingSession): void {
+  unblock(session: ServedSession): void {
     if (session.blocked === undefined || !session.outbox.hasRoom) return;
     for (const stream of Array.from(session.blocked)) this.place(stream);
   }

@@ -10,9 +10,8 @@
 import type { Steps } from "../../query/frame/steps.ts";
 import type { StreamChanges } from "../change/matching.ts";
 import { exhaustion } from "../outbox/rate-limiter.ts";
-import type { Stream } from "../stream/stream.ts";
+import type { ServedSession, Stream } from "../stream/stream.ts";
 import type { StreamHost } from "../stream/stream-host.ts";
-import type { StreamingSession } from "../stream/streaming-session.ts";
 import type { RoundChanges, SessionResults } from "./round.ts";
 import { RoundFrames } from "./round-frames.ts";
 import type { RoundQueue } from "./round-queue.ts";
@@ -93,7 +92,7 @@ export class Delivery {
   *#leaveGroupsBehind(): Steps<void> {
     const { matched, isLost } = this.#changes;
     const groups = isLost ? Array.from(this.#host.groups.all()) : matched.tooMuch;
-    const bySession = new Map<StreamingSession, Stream[]>();
+    const bySession = new Map<ServedSession, Stream[]>();
     let count = 0;
     for (const group of groups) {
       for (const stream of Array.from(group.live())) {
@@ -113,12 +112,12 @@ export class Delivery {
 
   *#payloads(): Steps<{
     readonly alone: Stream[];
-    readonly payloads: Map<StreamingSession, SessionPayload>;
+    readonly payloads: Map<ServedSession, SessionPayload>;
   }> {
     const { matched, results } = this.#changes;
     const alone: Stream[] = [];
-    const payloads = new Map<StreamingSession, SessionPayload>();
-    const payloadOf = (session: StreamingSession): SessionPayload => {
+    const payloads = new Map<ServedSession, SessionPayload>();
+    const payloadOf = (session: ServedSession): SessionPayload => {
       let payload = payloads.get(session);
       if (payload === undefined) {
         payload = { streams: [], joining: [] };
@@ -155,7 +154,7 @@ export class Delivery {
   }
 
   #deliver(
-    session: StreamingSession,
+    session: ServedSession,
     payload: SessionPayload,
     committed: readonly Uint8Array[],
   ): void {
@@ -176,13 +175,13 @@ export class Delivery {
   }
 
   /** A session that reads is not penalised for a round that is too large for its queue. */
-  #setBehind(session: StreamingSession): void {
+  #setBehind(session: ServedSession): void {
     if (session.outbox.hasRoom) this.#leaveBehind(session, [...session.live()]);
     else this.#fallBehind(session, [...session.live()]);
   }
 
   /** Live streams stay at the round before and catch up from there. */
-  #leaveBehind(session: StreamingSession, streams: readonly Stream[]): void {
+  #leaveBehind(session: ServedSession, streams: readonly Stream[]): void {
     this.#sayBehind(session, streams);
     for (const stream of streams) {
       stream.fallBehind(this.#changes.since);
@@ -191,7 +190,7 @@ export class Delivery {
   }
 
   /** The queue of a session is full: its streams wait until the peer reads. */
-  #fallBehind(session: StreamingSession, streams: readonly Stream[]): void {
+  #fallBehind(session: ServedSession, streams: readonly Stream[]): void {
     session.outbox.fall(this.#host.elapsed());
     this.#sayBehind(session, streams);
     for (const stream of streams) {
@@ -201,7 +200,7 @@ export class Delivery {
     this.#host.wait(session);
   }
 
-  #sayBehind(session: StreamingSession, streams: readonly Stream[]): void {
+  #sayBehind(session: ServedSession, streams: readonly Stream[]): void {
     session.outbox.say({ t: "behind", filters: streams.map(({ group }) => group.filter) });
   }
 
@@ -211,12 +210,12 @@ export class Delivery {
   }
 
   /** The outcomes of a session wait until the peer reads. */
-  #holdOutcomes(session: StreamingSession): void {
+  #holdOutcomes(session: ServedSession): void {
     this.#queue.removeSession(session);
     this.#host.wait(session);
   }
 
-  #sendLive(session: StreamingSession, streams: readonly Stream[], result?: EncodedResults): void {
+  #sendLive(session: ServedSession, streams: readonly Stream[], result?: EncodedResults): void {
     const { txn } = this.#changes;
     const { outbox } = session;
     const [only] = streams;
@@ -242,12 +241,12 @@ export class Delivery {
     if (outcomes.length > 0) {
       for (const frame of result?.committed ?? []) outbox.send(frame);
       session.dropOutcomes(outcomes.length);
-      if (session.unsentOutcomes === 0) this.#queue.removeSession(session);
+      if (session.outcomes.length === 0) this.#queue.removeSession(session);
     } else if (hasChanges) outbox.send(this.#frames.committed());
   }
 
   /** Completes the download of a stream, after the frames of the round and from its state. */
-  #join(session: StreamingSession, each: StreamChanges): void {
+  #join(session: ServedSession, each: StreamChanges): void {
     const { stream, outgoing, cut } = each;
     const { txn } = this.#changes;
     if (stream.phase !== "join") return;
@@ -265,7 +264,7 @@ export class Delivery {
  * permissions of the session changed: then they wait for the next round.
  */
 function countedOutcomes(
-  { port }: StreamingSession,
+  { port }: ServedSession,
   { outcomes, counted, authority }: SessionResults,
 ): readonly SizedOutcome[] {
   if (port.authority !== authority) return [];

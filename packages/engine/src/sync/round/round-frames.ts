@@ -7,7 +7,7 @@ import { encodeMessage, encodeMessageIncremental, type Outcome } from "@bigpeer/
 import type { Steps } from "../../query/frame/steps.ts";
 import type { StreamChanges } from "../change/matching.ts";
 import { FrameSet } from "../outbox/frame.ts";
-import type { Group } from "../stream/group.ts";
+import type { StreamGroup } from "../stream/stream.ts";
 import type { StreamContext } from "../stream/stream-context.ts";
 import type { RoundChanges } from "./round.ts";
 import type { SizedOutcome } from "./upload-outcome.ts";
@@ -23,8 +23,8 @@ interface JoinFrames {
 export class RoundFrames {
   readonly #changes: RoundChanges;
   readonly #context: StreamContext;
-  readonly #live = new Map<Group, FrameSet>();
-  readonly #joining = new Map<Group, JoinFrames>();
+  readonly #live = new Map<StreamGroup, FrameSet>();
+  readonly #joining = new Map<StreamGroup, JoinFrames>();
   #committed: Uint8Array | undefined;
 
   constructor(changes: RoundChanges, context: StreamContext) {
@@ -33,7 +33,7 @@ export class RoundFrames {
   }
 
   /** Changes of the live streams of a group. */
-  live(group: Group): FrameSet {
+  live(group: StreamGroup): FrameSet {
     let frames = this.#live.get(group);
     if (frames === undefined) {
       const entries = this.#changes.matched.live.get(group)?.entries ?? [];
@@ -81,7 +81,7 @@ export class RoundFrames {
     return frames;
   }
 
-  #frameSet({ filter }: Group, entries: readonly Uint8Array[]): FrameSet {
+  #frameSet({ filter }: StreamGroup, entries: readonly Uint8Array[]): FrameSet {
     const { limits, made } = this.#context;
     return new FrameSet(filter, entries, { frameBytes: limits.frameBytes, count: made });
   }

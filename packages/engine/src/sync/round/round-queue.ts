@@ -3,8 +3,7 @@
  * each round serves.
  */
 
-import type { Stream } from "../stream/stream.ts";
-import type { StreamingSession } from "../stream/streaming-session.ts";
+import type { ServedSession, Stream } from "../stream/stream.ts";
 import type { RoundInput } from "./round.ts";
 
 export class RoundQueue {
@@ -12,7 +11,7 @@ export class RoundQueue {
   /** Live streams with requested documents. */
   readonly #requested = new Set<Stream>();
   /** Sessions with outcomes. */
-  readonly #sessions = new Set<StreamingSession>();
+  readonly #sessions = new Set<ServedSession>();
 
   /** Adds or removes a stream, by its phase and its requests. Returns whether it is in now. */
   place(stream: Stream): boolean {
@@ -22,11 +21,11 @@ export class RoundQueue {
   }
 
   /** The session has outcomes that fit into its queue. */
-  addSession(session: StreamingSession): void {
+  addSession(session: ServedSession): void {
     this.#sessions.add(session);
   }
 
-  removeSession(session: StreamingSession): void {
+  removeSession(session: ServedSession): void {
     this.#sessions.delete(session);
   }
 

@@ -13,9 +13,8 @@ import { type Matched, matchWindow } from "../change/matching.ts";
 import { type Answers, readWanted } from "../download/comparison.ts";
 import { type ChangeWindow, gatherWindow } from "../log/change-window.ts";
 import { isTransient } from "../log/transient-error.ts";
-import type { Stream } from "../stream/stream.ts";
+import type { ServedSession, Stream } from "../stream/stream.ts";
 import type { StreamContext } from "../stream/stream-context.ts";
-import type { StreamingSession } from "../stream/streaming-session.ts";
 import { readOutcomes, type SizedOutcome } from "./upload-outcome.ts";
 
 export interface RoundInput {
@@ -25,7 +24,7 @@ export interface RoundInput {
   /** Streams that become live with this round. */
   readonly joining: readonly Stream[];
   /** Sessions with outcomes. */
-  readonly sessions: readonly StreamingSession[];
+  readonly sessions: readonly ServedSession[];
   /** Live streams with requested documents. */
   readonly requested: readonly Stream[];
 }
@@ -38,7 +37,7 @@ export interface RoundChanges {
   readonly isLost: boolean;
   /** Joining streams that lack more than the window has. */
   readonly late: readonly Stream[];
-  readonly results: ReadonlyMap<StreamingSession, SessionResults>;
+  readonly results: ReadonlyMap<ServedSession, SessionResults>;
   /** Live streams whose requests could not be evaluated. */
   readonly failed: ReadonlyMap<Stream, unknown>;
 }
@@ -65,7 +64,7 @@ export function* readRound(input: RoundInput, context: StreamContext): Steps<Rou
   const isLive = hasLive && !isLost;
   const matching = { snapshot, window, since: isLive ? since : undefined, streams };
   const matched = yield* matchWindow(matching, context);
-  const results = new Map<StreamingSession, SessionResults>();
+  const results = new Map<ServedSession, SessionResults>();
   for (const session of sessions) {
     const each = resultsOf(results, session);
     each.counted = [...session.live()].filter(
@@ -103,8 +102,8 @@ function* windowFor(
 }
 
 function resultsOf(
-  all: Map<StreamingSession, SessionResults>,
-  session: StreamingSession,
+  all: Map<ServedSession, SessionResults>,
+  session: ServedSession,
 ): SessionResults {
   let results = all.get(session);
   if (results === undefined) {

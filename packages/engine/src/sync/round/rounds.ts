@@ -4,9 +4,8 @@
  */
 
 import { isTransient } from "../log/transient-error.ts";
-import type { Stream } from "../stream/stream.ts";
+import type { ServedSession, Stream } from "../stream/stream.ts";
 import type { StreamHost } from "../stream/stream-host.ts";
-import type { StreamingSession } from "../stream/streaming-session.ts";
 import { Delivery } from "./delivery.ts";
 import { readRound } from "./round.ts";
 import { RoundQueue } from "./round-queue.ts";
@@ -42,11 +41,11 @@ export class Rounds {
   }
 
   /** The session has outcomes that fit into its queue. */
-  addSession(session: StreamingSession): void {
+  addSession(session: ServedSession): void {
     this.#queue.addSession(session);
   }
 
-  removeSession(session: StreamingSession): void {
+  removeSession(session: ServedSession): void {
     this.#queue.removeSession(session);
   }
 

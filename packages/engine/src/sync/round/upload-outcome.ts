@@ -13,8 +13,8 @@ import { goneEntry, metaOf, wholeEntry } from "../change/document-change.ts";
 import type { Matched } from "../change/matching.ts";
 import type { OutgoingChanges } from "../change/outgoing-changes.ts";
 import type { StreamOutcome, WrittenDocument } from "../stream/session-streams.ts";
+import type { ServedSession } from "../stream/stream.ts";
 import type { StreamContext } from "../stream/stream-context.ts";
-import type { StreamingSession } from "../stream/streaming-session.ts";
 
 /** Documents beyond these bytes are sent as `drop`: a message must stay within its limit. */
 const DOCUMENTS_BYTES_MAX = 12 * 1024 * 1024;
@@ -41,7 +41,7 @@ export interface OutcomeRound {
 
 /** Builds the outcomes of a session that the snapshot includes, in order. */
 export function* readOutcomes(
-  session: StreamingSession,
+  session: ServedSession,
   round: OutcomeRound,
   context: StreamContext,
 ): Steps<SizedOutcome[]> {
@@ -60,12 +60,12 @@ export function* readOutcomes(
 }
 
 class OutcomeReader {
-  readonly #session: StreamingSession;
+  readonly #session: ServedSession;
   readonly #round: OutcomeRound;
   readonly #context: StreamContext;
   readonly #checker: PermissionChecker | undefined;
 
-  constructor(session: StreamingSession, round: OutcomeRound, context: StreamContext) {
+  constructor(session: ServedSession, round: OutcomeRound, context: StreamContext) {
     this.#session = session;
     this.#round = round;
     this.#context = context;

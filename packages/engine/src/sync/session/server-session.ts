@@ -7,6 +7,8 @@
  * do not pass through it. The phases (rule numbers are those of docs/sync-protocol.md):
  *
  *   greeting → admitting → open → closed
+ *
+ * The session of a peer whose `hello` the owner of the channel has checked begins with admitting.
  */
 
 import {
@@ -17,9 +19,9 @@ import {
   type ServerMessage,
   SYNC_VERSION,
   unreachable,
-  versionMismatch,
 } from "@bigpeer/protocol";
 import { askRun, cancelRun, takeAnswer } from "./awaited-runs.ts";
+import { checkGreeting, isForApp } from "./greeting.ts";
 import { causeOfDeath, isPingDue, watchQueue } from "./liveness.ts";
 import type { Grant, Moment, SessionAction, SessionEvent } from "./session-event.ts";
 import { hearPong, NO_PINGS, sendPing } from "./session-ping.ts";
@@ -66,6 +68,17 @@ const NO_RUNS: OpenSession["runs"] = new Map();
 /** State of a session whose connection was just made. */
 export function newSession(config: SessionConfig, now: Moment): GreetingSession {
   return { phase: "greeting", config, sinceMs: now.elapsedMs };
+}
+
+/** State of a session whose `hello` was checked. */
+export function greetedSession(config: SessionConfig, hello: Hello, now: Moment): AdmittingSession {
+  return {
+    phase: "admitting",
+    config,
+    sinceMs: now.elapsedMs,
+    hello: { ...hello, token: "" },
+    newer: undefined,
+  };
 }
 
 export function serverStep(state: SessionState, event: SessionEvent, now: Moment): ServerStep {
@@ -133,9 +146,7 @@ function farewell(): ServerStep {
 function greetingStep(state: GreetingSession, event: SessionEvent, now: Moment): ServerStep {
   switch (event.kind) {
     case "message":
-      return event.message.t === "hello"
-        ? greet(state, event.message, now)
-        : beforeHello(event.message);
+      return greet(state, event.message, now);
     case "tick": {
       const { helloMs } = state.config.limits;
       if (now.elapsedMs - state.sinceMs < helloMs) return { state, actions: NOTHING };
@@ -146,24 +157,14 @@ function greetingStep(state: GreetingSession, event: SessionEvent, now: Moment):
   }
 }
 
-function beforeHello(message: PeerMessage): ServerStep {
-  return message.t === "bye" ? farewell() : unexpected(message, "hello first");
-}
-
-function greet({ config }: GreetingSession, hello: Hello, now: Moment): ServerStep {
-  if (hello.version !== SYNC_VERSION) {
-    const message = versionMismatch("the server", "the peer", hello.version);
-    return endWith("version", message);
-  }
-  if (hello.app !== undefined && hello.app !== config.app) return sendAway();
+function greet({ config }: GreetingSession, message: PeerMessage, now: Moment): ServerStep {
+  const greeting = checkGreeting(message);
+  if (greeting.kind === "bye") return farewell();
+  if (greeting.kind === "refused") return endWith(greeting.code, greeting.message);
+  const { hello } = greeting;
+  if (!isForApp(hello, config.app)) return sendAway();
   const { token } = hello;
-  const state: AdmittingSession = {
-    phase: "admitting",
-    config,
-    sinceMs: now.elapsedMs,
-    hello: { ...hello, token: "" },
-    newer: undefined,
-  };
+  const state = greetedSession(config, hello, now);
   return { state, actions: [{ kind: "admit", ticket: 0, token, hello }] };
 }
 

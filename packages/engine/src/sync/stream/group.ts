@@ -6,16 +6,20 @@
 import type { MatchEntry, MatchIndex } from "../../query/live/match-index.ts";
 import type { PreparedStream } from "./filter.ts";
 import type { LiveCounts } from "./live-counts.ts";
-import type { Stream } from "./stream.ts";
 
-export class Group {
+/** What a group needs to know of its streams. */
+interface Member {
+  readonly isLive: boolean;
+}
+
+export class Group<S extends Member> {
   readonly prepared: PreparedStream;
-  readonly entry: MatchEntry<Group>;
-  readonly #streams = new Set<Stream>();
+  readonly entry: MatchEntry<Group<S>>;
+  readonly #streams = new Set<S>();
   readonly #liveCounts: LiveCounts;
   #liveCount = 0;
 
-  constructor(prepared: PreparedStream, index: MatchIndex<Group>, liveCounts: LiveCounts) {
+  constructor(prepared: PreparedStream, index: MatchIndex<Group<S>>, liveCounts: LiveCounts) {
     this.prepared = prepared;
     this.#liveCounts = liveCounts;
     const { statement, args, authority } = prepared;
@@ -35,7 +39,7 @@ export class Group {
     return this.prepared.filter;
   }
 
-  get streams(): ReadonlySet<Stream> {
+  get streams(): ReadonlySet<S> {
     return this.#streams;
   }
 
@@ -44,15 +48,15 @@ export class Group {
     return this.#liveCount;
   }
 
-  *live(): Iterable<Stream> {
+  *live(): Iterable<S> {
     for (const stream of this.#streams) if (stream.isLive) yield stream;
   }
 
-  add(stream: Stream): void {
+  add(stream: S): void {
     this.#streams.add(stream);
   }
 
-  remove(stream: Stream): boolean {
+  remove(stream: S): boolean {
     return this.#streams.delete(stream);
   }
 

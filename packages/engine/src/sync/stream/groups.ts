@@ -6,18 +6,18 @@ import type { MatchIndex } from "../../query/live/match-index.ts";
 import type { PreparedStream } from "./filter.ts";
 import { Group } from "./group.ts";
 import { LiveCounts } from "./live-counts.ts";
-import type { Stream } from "./stream.ts";
+import type { Stream, StreamGroup } from "./stream.ts";
 
-const NO_LINKS: readonly Group[] = [];
+const NO_LINKS: readonly StreamGroup[] = [];
 
 export class Groups {
-  readonly index: MatchIndex<Group>;
-  readonly #byKey = new Map<string, Group>();
+  readonly index: MatchIndex<StreamGroup>;
+  readonly #byKey = new Map<string, StreamGroup>();
   /** Groups of links, by collection. */
-  readonly #links = new Map<string, Set<Group>>();
+  readonly #links = new Map<string, Set<StreamGroup>>();
   readonly #liveCounts = new LiveCounts();
 
-  constructor(index: MatchIndex<Group>) {
+  constructor(index: MatchIndex<StreamGroup>) {
     this.index = index;
   }
 
@@ -34,17 +34,17 @@ export class Groups {
     return this.#liveCounts.has(collection);
   }
 
-  all(): Iterable<Group> {
+  all(): Iterable<StreamGroup> {
     return this.#byKey.values();
   }
 
   /** Groups with which other Big Peers follow documents of a collection. */
-  linksOf(collection: string): Iterable<Group> {
+  linksOf(collection: string): Iterable<StreamGroup> {
     return this.#links.get(collection) ?? NO_LINKS;
   }
 
   /** The group of a filter. A new group is not kept until a stream joins it. */
-  of(prepared: PreparedStream): Group {
+  of(prepared: PreparedStream): StreamGroup {
     const known = this.#byKey.get(prepared.filterKey);
     return known ?? new Group(prepared, this.index, this.#liveCounts);
   }

@@ -14,8 +14,8 @@ import { WrittenStamps } from "../log/written-stamps.ts";
 import type { FrameCount } from "../outbox/frame.ts";
 import type { SentCount } from "../outbox/outbox.ts";
 import { STREAM_LIMITS, type StreamLimits } from "../outbox/stream-limits.ts";
-import type { Group } from "./group.ts";
 import { Groups } from "./groups.ts";
+import type { StreamGroup } from "./stream.ts";
 
 export interface StreamContext {
   readonly groups: Groups;
@@ -45,7 +45,7 @@ const CHECK_BYTES_MAX = 16 * 1024 * 1024;
 
 export function streamContext({ store, platform, appId, limits }: StreamsOptions): StreamContext {
   return {
-    groups: new Groups(new MatchIndex<Group>(platform, appId)),
+    groups: new Groups(new MatchIndex<StreamGroup>(platform, appId)),
     limits: { ...STREAM_LIMITS, ...limits },
     runs: new LiveRuns({ platform, appId, ...SEARCH }),
     stamps: new WrittenStamps(store.identity.site),

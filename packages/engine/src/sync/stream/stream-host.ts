@@ -10,9 +10,8 @@ import type { StreamMode, SyncCursor } from "@bigpeer/protocol";
 import type { Steps } from "../../query/frame/steps.ts";
 import type { StoreSnapshot } from "../../store/store.ts";
 import type { PreparedStream } from "./filter.ts";
-import type { Stream } from "./stream.ts";
+import type { ServedSession, Stream } from "./stream.ts";
 import type { StreamContext } from "./stream-context.ts";
-import type { StreamingSession } from "./streaming-session.ts";
 
 export interface StreamHost extends StreamContext {
   /** The last durable transaction. */
@@ -27,7 +26,7 @@ export interface StreamHost extends StreamContext {
 
   /** Begins a stream of a session. */
   follow(
-    session: StreamingSession,
+    session: ServedSession,
     prepared: PreparedStream,
     cursor: SyncCursor | undefined,
   ): StreamMode;
@@ -40,8 +39,8 @@ export interface StreamHost extends StreamContext {
   fail(stream: Stream, error: unknown): void;
 
   /** The session does not read: its streams or outcomes wait. */
-  wait(session: StreamingSession): void;
+  wait(session: ServedSession): void;
   /** The session has outcomes, or room in its queue again. */
-  goOn(session: StreamingSession): void;
-  closed(session: StreamingSession): void;
+  goOn(session: ServedSession): void;
+  closed(session: ServedSession): void;
 }

@@ -13,11 +13,13 @@
  */
 
 import type { Value } from "@bigpeer/protocol";
+import type { Outbox } from "../outbox/outbox.ts";
+import type { RateLimiter } from "../outbox/rate-limiter.ts";
 import type { Group } from "./group.ts";
 import { Progress } from "./progress.ts";
 import type { Piece, ScanPosition } from "./scan.ts";
 import { FIRST_KEY } from "./sent-ranges.ts";
-import type { StreamingSession } from "./streaming-session.ts";
+import type { StreamOutcome, StreamSession } from "./session-streams.ts";
 import { WantedIds } from "./wanted-ids.ts";
 
 /**
@@ -29,9 +31,49 @@ export type Phase = "behind" | "scan" | "answer" | "catch" | "join" | "live" | "
 
 const NO_IDS: readonly Value[] = [];
 
+/** The session of streams, for the streams themselves and for the loops that serve them. */
+export interface ServedSession {
+  readonly port: StreamSession;
+  readonly outbox: Outbox;
+  readonly rateLimiter: RateLimiter;
+  readonly isClosed: boolean;
+  /** The transaction up to which all live streams have been sent (S5). */
+  readonly completeUpTo: number;
+  /** The live streams have been sent everything up to a transaction. */
+  announceUpTo(txn: number): void;
+
+  /** By the key of the filter. */
+  readonly streams: ReadonlyMap<string, Stream>;
+  /** The streams that are live now. */
+  live(): Iterable<Stream>;
+  add(stream: Stream): void;
+  /** The stream is over; another one may have its filter already. */
+  remove(stream: Stream): void;
+  /** Streams whose next piece waits for room in the queue; undefined if there are none. */
+  readonly blocked: ReadonlySet<Stream> | undefined;
+  block(stream: Stream): void;
+  unblock(stream: Stream): void;
+
+  /** The last piece of a comparison is sent. */
+  compared(filterKey: string): void;
+  /** Whether the peer has not answered all comparisons of a filter. */
+  isComparing(filterKey: string): boolean;
+
+  /** Outcomes that are not sent yet, in order. */
+  readonly outcomes: readonly StreamOutcome[];
+  /** The first `count` outcomes are sent. */
+  dropOutcomes(count: number): void;
+
+  /** Ends all its streams. */
+  close(): void;
+}
+
+/** All streams with the same effective filter. */
+export type StreamGroup = Group<Stream>;
+
 export class Stream {
-  readonly session: StreamingSession;
-  readonly group: Group;
+  readonly session: ServedSession;
+  readonly group: StreamGroup;
   #phase: Phase = "behind";
   /** Undefined for a live stream: it was sent everything up to the last round. */
   #progress: Progress | undefined;
@@ -44,7 +86,7 @@ export class Stream {
   #queuePosition = 0;
 
   /** A new stream waits until it is advanced. */
-  constructor(session: StreamingSession, group: Group, progress: Progress) {
+  constructor(session: ServedSession, group: StreamGroup, progress: Progress) {
     this.session = session;
     this.group = group;
     this.#progress = progress;

@@ -15,7 +15,7 @@ import type {
   StreamSession,
   StreamState,
 } from "./session-streams.ts";
-import type { Stream } from "./stream.ts";
+import type { ServedSession, Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 
 const NO_OUTCOMES: readonly StreamOutcome[] = [];
@@ -23,7 +23,7 @@ const NO_OUTCOMES: readonly StreamOutcome[] = [];
 /** Filters with unanswered comparisons; a peer with more never answers. */
 const COMPARED_MAX = 10_000;
 
-export class StreamingSession implements SessionStreams {
+export class StreamingSession implements SessionStreams, ServedSession {
   readonly port: StreamSession;
   readonly outbox: Outbox;
   readonly rateLimiter: RateLimiter;
@@ -64,7 +64,6 @@ export class StreamingSession implements SessionStreams {
     return txn;
   }
 
-  /** The live streams have been sent everything up to a transaction. */
   announceUpTo(txn: number): void {
     this.#announcedTxn = txn;
     this.outbox.mark(txn);
@@ -72,12 +71,10 @@ export class StreamingSession implements SessionStreams {
 
   // Streams.
 
-  /** By the key of the filter. */
   get streams(): ReadonlyMap<string, Stream> {
     return this.#streams;
   }
 
-  /** The streams that are live now. */
   *live(): Iterable<Stream> {
     for (const stream of this.#streams.values()) if (stream.isLive) yield stream;
   }
@@ -86,7 +83,6 @@ export class StreamingSession implements SessionStreams {
     this.#streams.set(stream.key, stream);
   }
 
-  /** The stream is over; another one may have its filter already. */
   remove(stream: Stream): void {
     if (this.#streams.get(stream.key) === stream) this.#streams.delete(stream.key);
   }
@@ -100,7 +96,6 @@ export class StreamingSession implements SessionStreams {
     if (stream !== undefined) this.#host.end(stream);
   }
 
-  /** Streams whose next piece waits for room in the queue; undefined if there are none. */
   get blocked(): ReadonlySet<Stream> | undefined {
     return this.#blocked;
   }
@@ -117,7 +112,6 @@ export class StreamingSession implements SessionStreams {
 
   // Comparisons.
 
-  /** The last piece of a comparison is sent. */
   compared(filterKey: string): void {
     this.#compared ??= new Map();
     this.#compared.set(filterKey, (this.#compared.get(filterKey) ?? 0) + 1);
@@ -162,7 +156,6 @@ export class StreamingSession implements SessionStreams {
 
   // Outcomes.
 
-  /** Outcomes that are not sent yet, in order. */
   get outcomes(): readonly StreamOutcome[] {
     return this.#outcomes;
   }
@@ -177,7 +170,6 @@ export class StreamingSession implements SessionStreams {
     this.#host.goOn(this);
   }
 
-  /** The first `count` outcomes are sent. */
   dropOutcomes(count: number): void {
     this.#outcomes = this.#outcomes.slice(count);
   }

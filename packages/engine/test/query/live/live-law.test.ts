@@ -4,10 +4,10 @@
  */
 
 import { test } from "vitest";
-import { histories } from "../../../../protocol/test/support/test-size.ts";
+import { sized } from "../../../../protocol/test/support/test-size.ts";
 import { anyCase, anyNarrowedCase, anyWindowCase, expectLaw, hurried } from "./live-case.ts";
 
-const RUNS = histories(25);
+const RUNS = sized(2, 25);
 
 test("after every commit a live query shows the result of its statement", async () => {
   await expectLaw(anyCase(), RUNS);

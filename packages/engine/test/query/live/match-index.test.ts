@@ -1,4 +1,4 @@
-import { type Value, type ValueObject } from "@bigpeer/protocol";
+import type { Value, ValueObject } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { histories } from "../../../../protocol/test/support/test-size.ts";

@@ -18,7 +18,7 @@ import {
   encodedSize,
   sizeOfWrite,
 } from "../../../src/query/mutate/document-size.ts";
-import { Warnings } from "../../../src/query/run/execution.ts";
+import { Warnings } from "../../../src/query/run/warnings.ts";
 import type { Steps } from "../../../src/steps.ts";
 import { MutationDesk } from "../../support/mutation.ts";
 import { openStore } from "../../support/open-store.ts";

@@ -1,7 +1,7 @@
 /**
  * The slow obvious evaluator: UPDATE and DELETE of top-level scalars.
  */
-import { type Value, type ValueObject } from "@bigpeer/protocol";
+import type { Value, ValueObject } from "@bigpeer/protocol";
 import type { Run } from "../../../src/query/frame/frame.ts";
 import type {
   RemoveStatement,

@@ -5,7 +5,7 @@
 import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { sized } from "../../../../protocol/test/support/test-size.ts";
+import { isFullSize, sized } from "../../../../protocol/test/support/test-size.ts";
 import { authorityOf } from "../../support/caller.ts";
 import { openStatements, type Statements } from "../../support/run-statements.ts";
 
@@ -112,7 +112,7 @@ test("[P5] [P7] [Q1] [Q2] [Q3] [Q4] hidden documents change no warning about mis
     { numRuns: sized(15, 120), interruptAfterTimeLimit: 60_000 },
   );
   // Lists, words that are texts, and others came up.
-  expect([...warned.keys()]).toEqual(expect.arrayContaining(["IN", "'", "s"]));
+  if (isFullSize) expect([...warned.keys()]).toEqual(expect.arrayContaining(["IN", "'", "s"]));
 }, 120_000);
 
 interface SentRanges {

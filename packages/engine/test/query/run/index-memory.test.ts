@@ -4,6 +4,7 @@
  */
 import type { Value } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
+import { oneOf } from "../../../../protocol/test/support/test-size.ts";
 import { openStatements, type Statements } from "../../support/run-statements.ts";
 
 async function openJoined(bytes: number): Promise<Statements> {
@@ -19,16 +20,20 @@ async function openJoined(bytes: number): Promise<Statements> {
 }
 
 describe("many lookups in one statement", () => {
-  test.each([
+  const cases: [string, string, number][] = [
     ["one index", "b.k >= a.k AND b.k <= a.k", 22_500],
     ["several values", "b.k IN [a.k, a.k + 1]", 44_475],
     ["several indexes", "b.k = a.k OR b.m = a.k + 1", 44_475],
     ["ids beside an index", "b.k = a.k OR b._id <= a.k", 28_150],
-  ])("take no more memory than the largest of them: %s", async (_, on, count) => {
-    const { rows } = await openJoined(1_000_000);
-    const found = await rows(`SELECT count(*) AS n FROM a JOIN b ON ${on}`);
-    expect(found).toEqual([{ n: count }]);
-  });
+  ];
+  test.each(oneOf(2, cases))(
+    "take no more memory than the largest of them: %s",
+    async (_, on, count) => {
+      const { rows } = await openJoined(1_000_000);
+      const found = await rows(`SELECT count(*) AS n FROM a JOIN b ON ${on}`);
+      expect(found).toEqual([{ n: count }]);
+    },
+  );
 
   test("the same holds for subqueries", async () => {
     const { rows } = await openJoined(1_000_000);

@@ -5,7 +5,7 @@
  */
 
 import { expect, test } from "vitest";
-import { histories } from "../../../../protocol/test/support/test-size.ts";
+import { sized } from "../../../../protocol/test/support/test-size.ts";
 import { Fault } from "../../../src/query/fault.ts";
 import { parseFilter } from "../../../src/query/syntax/parse-filter.ts";
 import { parseStatement } from "../../../src/query/syntax/parse-statement.ts";
@@ -16,7 +16,7 @@ import { Random } from "../../support/random.ts";
 import { mangle } from "../mangled-statement.ts";
 import { withoutPlaces } from "./tree-places.ts";
 
-const MANGLED = histories(2_000);
+const MANGLED = sized(400, 2_000);
 
 const cases: readonly Case[] = readCases()
   .filter(({ suspect, superset }) => suspect === undefined && superset !== true)

@@ -1,7 +1,7 @@
 /**
  * System collections over a real store.
  */
-import { type Operation, type Value, type ValueObject } from "@bigpeer/protocol";
+import type { Operation, Value, ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
 import { Budget } from "../../../src/query/frame/budget.ts";
 import { present } from "../../../src/query/frame/document-view.ts";

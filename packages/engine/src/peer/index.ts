@@ -1,0 +1,24 @@
+/**
+ * Small peer: its local store with pending writes, and its side of sync.
+ */
+
+export type { PeerSubscription, SubscriptionStatus } from "./held-subscriptions.ts";
+export type { RefusedUpload } from "./outcome.ts";
+export type {
+  AppliedBatch,
+  ConfirmedBatch,
+  ConfirmedPart,
+  PeerLayers,
+  SequencedUpload,
+} from "./peer-layers.ts";
+export { PeerStore, type PeerStoreOptions } from "./peer-store.ts";
+export {
+  type DialHandle,
+  type DialHandlers,
+  PeerSync,
+  type PeerSyncEvent,
+  type PeerSyncOptions,
+  type PeerSyncStatus,
+} from "./peer-sync.ts";
+export type { RunPiece, RunReply, RunStatement } from "./running-statements.ts";
+export type { EndCode, PhaseName, Presence, SessionReport } from "./session-state.ts";

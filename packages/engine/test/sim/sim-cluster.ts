@@ -1,0 +1,105 @@
+/**
+ * SimCluster: the server of a run, its peers and the network between them, and what can be done to
+ * them: peers are added, processes start, crash and come back.
+ */
+
+import { seededRandom } from "../support/test-platform.ts";
+import { LocalWrites } from "./local-writes.ts";
+import { Scheduler } from "./scheduler.ts";
+import { SentUploads } from "./sent-uploads.ts";
+import { SimNetwork } from "./sim-network.ts";
+import { SimPeer } from "./sim-peer.ts";
+import { SimRuns } from "./sim-runs.ts";
+import { type Backup, SimServer } from "./sim-server.ts";
+import type { WireTap } from "./wire-tap.ts";
+import { tapOf, type World } from "./world.ts";
+
+export class SimCluster implements World {
+  readonly seed: number;
+  readonly scheduler: Scheduler;
+  readonly sent: SentUploads;
+  readonly tap: WireTap;
+  readonly server: SimServer;
+  readonly network: SimNetwork;
+  readonly writes = new LocalWrites();
+  readonly runs: SimRuns;
+  readonly peers: SimPeer[] = [];
+  readonly counts = new Map<string, number>();
+  backup: Backup | undefined;
+  /** What direct writers have added to the tallies. */
+  readonly directSums = new Map<string, { readonly id: string; readonly by: number }>();
+  isPeace = false;
+  #copies = 0;
+
+  constructor(seed: number, isVerbose: boolean) {
+    this.seed = seed;
+    const scheduler = new Scheduler(seededRandom(seed), isVerbose);
+    this.scheduler = scheduler;
+    this.sent = new SentUploads(scheduler);
+    this.tap = tapOf(this);
+    this.server = new SimServer(scheduler, seed * 31 + 1, { sent: this.sent, tap: this.tap });
+    this.server.node.onPowerLoss = () => this.crashServer();
+    this.network = new SimNetwork(scheduler, this.server);
+    this.runs = new SimRuns(this);
+  }
+
+  count(name: string): void {
+    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+  }
+
+  addPeer(name: string, credential = this.scheduler.random.pick(this.server.credentials)): SimPeer {
+    const { scheduler, network, server, tap, runs } = this;
+    const seed = this.seed * 131 + this.peers.length + 7;
+    const peer = new SimPeer(name, credential, seed, { scheduler, network, server, tap, runs });
+    peer.node.onPowerLoss = () => this.crashPeer(peer);
+    this.peers.push(peer);
+    return peer;
+  }
+
+  startServer(): void {
+    this.run(this.server.start());
+  }
+
+  startPeer(peer: SimPeer): void {
+    this.run(peer.start());
+  }
+
+  /** What the harness itself awaits must not fail. */
+  run(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      const text = error instanceof Error ? (error.stack ?? "") : String(error);
+      this.scheduler.fail("a store can be opened", text);
+    });
+  }
+
+  crashServer(): void {
+    if (!this.server.isUp) return;
+    this.count("server crash");
+    this.server.crash();
+    for (const connection of this.network.connections) this.#loseSide(connection, "server");
+    this.later(this.scheduler.between(20, 8000), () => this.startServer());
+  }
+
+  crashPeer(peer: SimPeer): void {
+    if (!peer.isUp) return;
+    this.count("peer crash");
+    peer.crash();
+    for (const connection of this.network.of(peer.name)) this.#loseSide(connection, "client");
+    this.later(this.scheduler.between(20, 20_000), () => this.startPeer(peer));
+  }
+
+  /** The other side hears of it, or does not. */
+  #loseSide(connection: { cut(kind: "client" | "server" | "neither"): void }, side: string): void {
+    const other = side === "server" ? "client" : "server";
+    connection.cut(this.scheduler.random.chance(0.7) ? other : "neither");
+  }
+
+  /** Planned events also happen at the end of a run, so that peers that are down start again. */
+  later(delayMs: number, work: () => void): void {
+    this.scheduler.after(this.isPeace ? Math.min(delayMs, 500) : delayMs, work);
+  }
+
+  nextCopyName(peer: SimPeer): string {
+    return `${peer.name.split("'")[0]}'${++this.#copies}`;
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * World: a server with its peers and the network between them. It is all of a run, or one of several
+ * linked sites.
+ */
+
+import type { LocalWrites } from "./local-writes.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { SentUploads } from "./sent-uploads.ts";
+import type { SimNetwork } from "./sim-network.ts";
+import type { SimPeer } from "./sim-peer.ts";
+import type { SimServer } from "./sim-server.ts";
+import { WireTap } from "./wire-tap.ts";
+
+export interface World {
+  readonly scheduler: Scheduler;
+  readonly sent: SentUploads;
+  readonly tap: WireTap;
+  readonly server: SimServer;
+  readonly network: SimNetwork;
+  readonly peers: readonly SimPeer[];
+  readonly writes: LocalWrites;
+  count(name: string): void;
+}
+
+/** Listens to a server and its peers. The server may be made after it. */
+export function tapOf(world: Omit<World, "tap" | "network">): WireTap {
+  const { scheduler, sent, peers, writes } = world;
+  return new WireTap({
+    scheduler,
+    sent,
+    oracle: () => world.server.oracle,
+    credential: (token) => {
+      return world.server.credentials.find(({ name }) => token.startsWith(`${name}@`));
+    },
+    restores: () => world.server.restores,
+    queueBytes: () => world.server.limits.queueBytes ?? 0,
+    diskOf: (name) => peers.find((peer) => peer.name === name)?.node.disk ?? {},
+    unsent: (disk, site) => writes.unsent(disk, site, sent),
+  });
+}

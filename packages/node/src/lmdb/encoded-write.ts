@@ -1,0 +1,29 @@
+/**
+ * EncodedWrite: one entry of a commit as bytes: a value to put, or the removal of a key.
+ */
+
+import type { Key } from "@bigpeer/engine";
+import type { EntrySize } from "./page-estimate.ts";
+
+/** Bytes to put, or a removal. */
+export type EncodedWrite = LentBytes | Removal;
+
+export interface Removal extends EntrySize {
+  readonly key: Key;
+  readonly chunk: undefined;
+  readonly start: number;
+  readonly isAlone: false;
+}
+
+/** Bytes inside a larger buffer: one buffer for each value would cost more than most values. */
+export interface LentBytes {
+  /** The key of the value. */
+  readonly key: string;
+  readonly keySize: number;
+  /** The first part of its ArrayBuffer, so that offsets in both are the same. */
+  readonly chunk: Buffer;
+  readonly start: number;
+  readonly size: number;
+  /** Whether the chunk holds nothing else but free space in front (packed-entries.ts). */
+  readonly isAlone: boolean;
+}
