@@ -262,6 +262,7 @@ test("[S21] a permission that was reduced while the peer was offline applies whe
   const subscription = peer.sync.registerSubscription("SELECT * FROM tasks");
   peer.sync.start();
   await whenTasks(peer, ["a", "b"]);
+  await subscription.whenReady();
   await peer.sync.stop();
   await keys.replace(appId, "phone", { permissions: permitting("isPublic == true") }, SERVER);
   // Nobody can take away what a device without a connection holds.
