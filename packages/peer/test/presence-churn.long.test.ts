@@ -128,7 +128,10 @@ test("[S40] [S41] [S43] presence is exact after a thousand devices a minute, and
     }, isDeadLate);
     expect(graph?.localPeer.isConnected).toBe(true);
   }
-  for (const watcher of watchers) expect(watcher.graph).toEqual(watcher.peer.presence.graph);
+  // Who observes is told a moment later, and of the last change too.
+  for (const watcher of watchers) {
+    await vi.waitFor(() => expect(watcher.graph).toEqual(watcher.peer.presence.graph));
+  }
   const gone = dead.map(({ key, metadata }) => ({ key, metadata }));
   await vi.waitFor(async () => {
     expect(truthOf(await recordedDevices(served, "connected"))).toEqual(truth);
