@@ -4,7 +4,8 @@
  *
  * Each server and the load generator are separate processes. Rounds of the contestants alternate,
  * and medians are compared, because the load of the machine varies. `--seconds N`, `--rounds N`,
- * `--connections N`, `--only reads` and `--only writes` change the run.
+ * `--connections N`, `--only reads` and `--only writes` change the run. `--before FOLDER` adds
+ * another checkout of Big Peer, set up by its own `npm run build`, as a contestant.
  */
 
 import { fork } from "node:child_process";
@@ -13,7 +14,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { CASES, DOCUMENTS, upsertOf } from "./http/cases.mjs";
 import { startPostgres } from "./http/postgres.mjs";
@@ -28,6 +29,7 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "3" },
     connections: { type: "string", default: "64" },
     only: { type: "string" },
+    before: { type: "string" },
   },
 });
 const SECONDS = Number(options.seconds);
@@ -84,10 +86,11 @@ async function stopAll() {
   }
 }
 
-async function startOurs() {
-  const dataDir = join(folder, "data");
+/** `name` is that of its data folder. */
+async function startOurs(name, main) {
+  const dataDir = join(folder, name);
   const flags = ["--data-dir", dataDir, "--port", "0", "--management-port", "off"];
-  const child = start("../packages/server/dist/main.js", flags);
+  const child = start(main, flags);
   for (const end = performance.now() + START_MS_MAX; ; await setTimeout(50)) {
     try {
       const quickstart = JSON.parse(readFileSync(join(dataDir, "quickstart.json"), "utf8"));
@@ -132,6 +135,15 @@ function cpuSeconds({ pid }) {
   } catch {
     return Number.NaN;
   }
+}
+
+/** The other checkout, with the same documents. */
+async function startBefore() {
+  if (options.before === undefined) return undefined;
+  const main = pathToFileURL(join(options.before, "packages/server/dist/main.js"));
+  const before = await startOurs("before", main);
+  await loadDocuments(before);
+  return before;
 }
 
 /** Number of upserts so far, which sets the fields of the next one. */
@@ -191,7 +203,7 @@ async function compare(title, contestants) {
   console.log("");
 }
 
-async function measureReads(ours, load) {
+async function measureReads(ours, load, before) {
   const names = ["findbyid", "select"];
   const samples = {};
   for (const name of names) {
@@ -206,7 +218,10 @@ async function measureReads(ours, load) {
   for (const name of names) {
     await compare(CASES[name].title, [
       { name: "bare node:http", run: (seconds) => overHttp(load, bare, name, seconds) },
-      { name: "big peer", run: (seconds) => overHttp(load, ours, name, seconds) },
+      ...versions(ours, before).map(([version, server]) => ({
+        name: version,
+        run: (seconds) => overHttp(load, server, name, seconds),
+      })),
     ]);
   }
 }
@@ -235,7 +250,13 @@ async function contestantsOf(postgres, load) {
   ];
 }
 
-async function measureWrites(ours, load) {
+function versions(ours, before) {
+  const all = [["big peer", ours]];
+  if (before !== undefined) all.push(["big peer before", before]);
+  return all;
+}
+
+async function measureWrites(ours, load, before) {
   const raw = start("http/raw-commits.mjs", [join(folder, "raw")]);
   await nextMessage(raw);
   const postgres = await startPostgres((why) => console.log(`${why}\n`));
@@ -250,10 +271,12 @@ async function measureWrites(ours, load) {
       run: (seconds) => ofRaw(raw, "documents", seconds),
       warmSeconds: WARM_SECONDS_OF_OTHERS,
     },
-    ...["write", "insert"].map((name) => ({
-      name: `big peer, ${CASES[name].title}`,
-      run: (seconds) => overHttp(load, ours, name, seconds),
-    })),
+    ...versions(ours, before).flatMap(([version, server]) =>
+      ["write", "insert"].map((name) => ({
+        name: `${version}, ${CASES[name].title}`,
+        run: (seconds) => overHttp(load, server, name, seconds),
+      })),
+    ),
   ];
   try {
     if (postgres !== undefined) contestants.push(...(await contestantsOf(postgres, load)));
@@ -265,13 +288,16 @@ async function measureWrites(ours, load) {
 
 try {
   const load = start("http/load.mjs");
-  const ours = await startOurs();
+  const ours = await startOurs("data", "../packages/server/dist/main.js");
   await loadDocuments(ours);
+  const before = await startBefore();
   console.log(
     `${CONNECTIONS} connections, ${ROUNDS} rounds of ${SECONDS} s, ${DOCUMENTS} documents\n`,
   );
-  if (options.only !== "writes") await measureReads(ours, load);
-  if (options.only !== "reads") await measureWrites(ours, load);
+  if (options.only !== "writes") {
+    await measureReads(ours, load, before);
+  }
+  if (options.only !== "reads") await measureWrites(ours, load, before);
 } finally {
   await stopAll();
   rmSync(folder, { recursive: true, force: true });

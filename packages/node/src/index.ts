@@ -6,6 +6,12 @@
 export { isFullError, makeFolder, namesIn, notFolder, openToOthers, syncFolder } from "./disk.ts";
 export { acquireFolderLock, type FolderLock, type Holder } from "./folder-lock.ts";
 export { lastSeenMs } from "./incarnation.ts";
+export {
+  type JournaledLmdb,
+  type JournaledOptions,
+  openJournaled,
+} from "./journal/journaled-key-value.ts";
+export { type JournaledReader, readJournaled } from "./journal/journaled-reader.ts";
 export { PARTIAL_ENDING, readJsonFile, writeJsonFile } from "./json-file.ts";
 export { DATA_FILE } from "./lmdb/lmdb-environment.ts";
 export {

@@ -1,10 +1,11 @@
 /**
- * StoreFolder: opens and closes a store in a folder: LMDB below, the engine's store above, and the
- * check that the folder is no copy of another incarnation.
+ * StoreFolder: opens and closes a store in a folder: LMDB with a journal below, the engine's store
+ * above, and the check that the folder is no copy of another incarnation.
  *
  * The caller holds the lock of the folder. The order of the steps matters: the format is checked
  * (and an older one migrated) before the identity is renewed, and the incarnation is recorded after
- * the identity is durable; for a new store the file is recorded before.
+ * the identity is durable; for a new store the file is recorded before. The journal starts last: an
+ * older version of the software, which knows no journal, refuses the format first.
  */
 
 import { existsSync, rmSync, statSync } from "node:fs";
@@ -29,9 +30,11 @@ import {
   recordIncarnation,
   type Standing,
 } from "./incarnation.ts";
+import { type JournaledLmdb, openJournaled } from "./journal/journaled-key-value.ts";
+import { type JournaledReader, readJournaled } from "./journal/journaled-reader.ts";
 import { DATA_FILE } from "./lmdb/lmdb-environment.ts";
 import { type Meta, newestMeta } from "./lmdb/lmdb-file.ts";
-import { FIRST_KEY, type LmdbKeyValue, openLmdb } from "./lmdb/lmdb-key-value.ts";
+import { FIRST_KEY } from "./lmdb/lmdb-tree.ts";
 import { checkPages, type PageReport } from "./lmdb/page-check.ts";
 
 /** Long enough to read a very large store from end to end. */
@@ -53,15 +56,16 @@ export interface StoreHost {
 export class StoreFolder {
   readonly store: Store;
   readonly folder: string;
-  readonly #storage: LmdbKeyValue;
+  readonly #storage: JournaledLmdb;
   readonly #log: Warn;
   #closing: Promise<void> | undefined;
 
-  constructor(folder: string, storage: LmdbKeyValue, store: Store, log: Warn) {
+  constructor(folder: string, storage: JournaledLmdb, store: Store, log: Warn) {
     this.folder = folder;
     this.#storage = storage;
     this.store = store;
     this.#log = log;
+    storage.startJournal();
   }
 
   /** Records the progress of the store, so that an older data file is recognised. */
@@ -107,7 +111,7 @@ export class StoreFolder {
 /** Creates the store in `folder`, or opens the existing one. */
 export async function createStore(folder: string, host: StoreHost): Promise<StoreFolder> {
   removeUnfinished(folder);
-  const storage = openLmdb(folder);
+  const storage = await openStorage(folder, host);
   try {
     if (readIdentity(storage) !== undefined) return await openLife(folder, storage, host);
     beginIncarnation(folder);
@@ -123,7 +127,7 @@ export async function createStore(folder: string, host: StoreHost): Promise<Stor
 /** Opens an existing store: an empty one in its place would hide that it was lost. */
 export async function openStore(folder: string, host: StoreHost): Promise<StoreFolder> {
   if (!existsSync(join(folder, DATA_FILE))) throw missingStore(folder);
-  const storage = openLmdb(folder);
+  const storage = await openStorage(folder, host);
   try {
     if (readIdentity(storage) === undefined) throw missingStore(folder);
     return await openLife(folder, storage, host);
@@ -135,7 +139,7 @@ export async function openStore(folder: string, host: StoreHost): Promise<StoreF
 
 /** Reads one state of the store in `folder`, also beside the process that writes it. */
 export async function readStore<T>(folder: string, work: (view: View) => T): Promise<T> {
-  const storage = openLmdb(folder, { readOnly: true, snapshotLifeMs: READ_MS_MAX });
+  const storage = readJournaled(folder, { snapshotLifeMs: READ_MS_MAX });
   try {
     const identity = readIdentity(storage);
     if (identity === undefined) throw missingStore(folder);
@@ -163,7 +167,7 @@ export interface VerifyHost {
  * crash the process if its file is damaged, so run this in a process of its own.
  */
 export async function verifyStore(folder: string, host: VerifyHost): Promise<VerifyReport> {
-  const storage = openLmdb(folder, { readOnly: true, snapshotLifeMs: READ_MS_MAX });
+  const storage = readJournaled(folder, { snapshotLifeMs: READ_MS_MAX });
   try {
     const { snapshot, meta } = pinned(storage, join(folder, DATA_FILE));
     try {
@@ -179,7 +183,7 @@ export async function verifyStore(folder: string, host: VerifyHost): Promise<Ver
 }
 
 /** The newest state twice: as a snapshot, which keeps its pages, and as its meta page. */
-function pinned(storage: LmdbKeyValue, path: string): { snapshot: Snapshot; meta: Meta } {
+function pinned(storage: JournaledReader, path: string): { snapshot: Snapshot; meta: Meta } {
   for (;;) {
     const before = newestMeta(path);
     const snapshot = storage.snapshot();
@@ -189,9 +193,22 @@ function pinned(storage: LmdbKeyValue, path: string): { snapshot: Snapshot; meta
   }
 }
 
+function openStorage(folder: string, { log }: StoreHost): Promise<JournaledLmdb> {
+  return openJournaled(folder, {
+    onReplay: (step, { entries, bytes }) => {
+      const found = `${entries} writes of ${bytes} bytes`;
+      const message =
+        step === "begins"
+          ? `the store in ${folder} was not closed cleanly: its journal has ${found}, which are applied now`
+          : `the store in ${folder} has all ${found} of its journal`;
+      log("warn", message);
+    },
+  });
+}
+
 async function openLife(
   folder: string,
-  storage: LmdbKeyValue,
+  storage: JournaledLmdb,
   host: StoreHost,
 ): Promise<StoreFolder> {
   const { platform, log } = host;
@@ -221,7 +238,7 @@ function removeUnfinished(folder: string): void {
   if (size === 0 && !hasIncarnation(folder)) rmSync(path);
 }
 
-async function storeOn(storage: LmdbKeyValue, host: StoreHost): Promise<Store> {
+async function storeOn(storage: JournaledLmdb, host: StoreHost): Promise<Store> {
   const { platform, options, open, log } = host;
   const store = await (open === undefined ? Store.open(storage, platform, options) : open(storage));
   if (store.rest !== undefined) log("warn", restWarning(store.rest));

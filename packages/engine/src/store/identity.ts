@@ -15,7 +15,7 @@ import { FIRST_HEAD, type Head, type Identity, readHead } from "./records.ts";
 import { serverSiteKey } from "./server-sites.ts";
 
 /** The version of the storage format that this code writes. */
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 3;
 
 /** Migrates a store from format `from` to `from + 1`; writes and new number are one commit. */
 export interface Migration {
@@ -28,8 +28,14 @@ export interface Migration {
  *
  * 1 → 2: records have checksums. The storage adds them to older records in the background, so the
  * migration changes only the number, which keeps older versions of the software out.
+ *
+ * 2 → 3: a storage may have a journal, without which its tree is not complete. Again only the number
+ * changes.
  */
-export const MIGRATIONS: readonly Migration[] = [{ from: 1, migrate: () => new Map() }];
+export const MIGRATIONS: readonly Migration[] = [1, 2].map((from) => ({
+  from,
+  migrate: () => new Map(),
+}));
 
 export interface Format {
   readonly version: number;
@@ -38,7 +44,7 @@ export interface Format {
 
 export const CURRENT_FORMAT: Format = { version: FORMAT_VERSION, migrations: MIGRATIONS };
 
-export function readIdentity(storage: KeyValue): Identity | undefined {
+export function readIdentity(storage: Pick<KeyValue, "snapshot">): Identity | undefined {
   const snapshot = storage.snapshot();
   try {
     return snapshot.get(IDENTITY_KEY) as Identity | undefined;

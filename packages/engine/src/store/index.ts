@@ -33,6 +33,7 @@ export {
   renewIdentity,
 } from "./identity.ts";
 export type { IndexDefinition, IndexEntry, IndexRange } from "./index-entry.ts";
+export { KeyOrder } from "./key-order.ts";
 export { type Bound, printKey } from "./keys.ts";
 export { DEFAULT_RETENTION, type Retention } from "./maintenance.ts";
 export { MemoryDisk } from "./memory-disk.ts";

@@ -27,7 +27,7 @@ import {
 
 /** A place where a storage lies. It is opened again after it was closed, with what was in it. */
 export interface StoragePlace {
-  open(): KeyValue;
+  open(): KeyValue | Promise<KeyValue>;
   /** Removes everything; the storage is closed by then. */
   remove(): void;
 }
@@ -38,7 +38,8 @@ export function keyValueContract(name: string, createPlace: () => StoragePlace):
   const check = (title: string, body: (context: Context) => Promise<void>): void => {
     test(`${name}: ${title}`, async () => {
       expect.hasAssertions();
-      const context = new Context(createPlace());
+      const place = createPlace();
+      const context = new Context(place, await place.open());
       try {
         await body(context);
       } finally {
@@ -61,9 +62,9 @@ class Context {
   readonly #place: StoragePlace;
   storage: KeyValue;
 
-  constructor(place: StoragePlace) {
+  constructor(place: StoragePlace, storage: KeyValue) {
     this.#place = place;
-    this.storage = place.open();
+    this.storage = storage;
   }
 
   async put(entries: Record<Key, Value | undefined>): Promise<void> {
@@ -81,7 +82,7 @@ class Context {
 
   async reopen(): Promise<void> {
     await this.storage.close();
-    this.storage = this.#place.open();
+    this.storage = await this.#place.open();
   }
 
   async end(): Promise<void> {

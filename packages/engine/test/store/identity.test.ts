@@ -55,7 +55,7 @@ test("[K1] an older store is migrated step by step, each step with its number", 
 test("[K1] a format that no migration reaches is refused", async () => {
   const { store, disk, platform } = await openStore();
   await store.close();
-  const format: Format = { version: 3, migrations: [] };
+  const format: Format = { version: FORMAT_VERSION + 1, migrations: [] };
   await expect(openStore({ format }, platform, disk)).rejects.toMatchObject({
     code: "store.foreign",
   });

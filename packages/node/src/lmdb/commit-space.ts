@@ -8,7 +8,12 @@
 
 import { PeerError } from "@bigpeer/protocol";
 import type { FileReserve } from "./file-reserve.ts";
-import { type EntrySize, estimatePages, type TreeSize } from "./page-estimate.ts";
+import {
+  type EntrySize,
+  estimatePages,
+  type PageEstimate,
+  type TreeSize,
+} from "./page-estimate.ts";
 
 /** The size of the tree of values, and of its file. */
 export interface StorageSize extends TreeSize {
@@ -31,6 +36,10 @@ export class CommitSpace {
   #sparePages = 0;
   /** Pages that commits since `#known` may have used. */
   #givenPages = 0;
+  /** The size before the commits that space is taken for. */
+  #before: StorageSize | undefined;
+  /** Length of the file, as far as it is known. */
+  #size = 0;
 
   constructor(reserve: FileReserve, readSize: () => StorageSize) {
     this.#reserve = reserve;
@@ -42,13 +51,38 @@ export class CommitSpace {
     return this.#takeSpare(entries) ? undefined : this.#grow(entries);
   }
 
+  /**
+   * The same for commits that LMDB gets later, one after the other; each may still grow. Calls
+   * after the first of them was written must follow a call of `forget`.
+   */
+  takeFor(commits: readonly PageEstimate[]): Promise<void> | undefined {
+    this.#before ??= this.#readSize();
+    let pageCount = 0;
+    for (const commit of commits) pageCount += commit.pagesIn(grown(this.#before, pageCount));
+    const sizeMin = (this.#before.lastPageNumber + 1 + pageCount) * this.#before.pageSize;
+    if (sizeMin <= this.#size) return undefined;
+    return this.#growTo(sizeMin, this.#before.pageSize, 0);
+  }
+
+  /** Called after each commit for which space was taken with `takeFor`. */
+  forget(): void {
+    this.#before = undefined;
+    this.#known = undefined;
+  }
+
   async #grow(entries: readonly EntrySize[]): Promise<void> {
     const known = this.#readSize();
     const pageCount = estimatePages(known, entries);
     const { pageSize } = known;
     const sizeMin = (known.lastPageNumber + 1 + pageCount) * pageSize;
-    const commits = STEP_COMMITS * pageCount * pageSize;
-    const step = Math.min(Math.max(sizeMin / 16, commits, STEP_MIN), STEP_MAX);
+    await this.#growTo(sizeMin, pageSize, STEP_COMMITS * pageCount);
+    this.#known = known;
+    this.#sparePages = Math.floor((this.#size - sizeMin) / pageSize);
+    this.#givenPages = pageCount;
+  }
+
+  async #growTo(sizeMin: number, pageSize: number, morePages: number): Promise<void> {
+    const step = Math.min(Math.max(sizeMin / 16, morePages * pageSize, STEP_MIN), STEP_MAX);
     const sizeWanted = Math.ceil((sizeMin + step) / pageSize) * pageSize;
     const size = await this.#reserve.grow(sizeMin, sizeWanted);
     if (size === undefined) {
@@ -57,9 +91,7 @@ export class CommitSpace {
         `disk full: the data file needs ${sizeMin} more bytes; free space and retry`,
       );
     }
-    this.#known = known;
-    this.#sparePages = Math.floor((size - sizeMin) / pageSize);
-    this.#givenPages = pageCount;
+    this.#size = size;
   }
 
   close(): void {

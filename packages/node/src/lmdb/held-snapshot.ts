@@ -21,6 +21,8 @@ import { PeerError, type Value } from "@bigpeer/protocol";
  * to the end must be returned.
  */
 export interface View {
+  /** One object for all views of the same state. */
+  readonly state: object;
   get(key: Key, fields?: readonly string[]): Value | undefined;
   /** As get, with pauses; the view may be closed meanwhile. */
   getInSteps(key: Key): Generator<void, Value | undefined, void>;
@@ -54,6 +56,16 @@ export class SnapshotHolder {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const snapshot of this.#snapshots.list()) snapshot.end(reason);
+  }
+
+  /** Ends the oldest snapshot. False when there is none. */
+  endOldest(): boolean {
+    let oldest: HeldSnapshot | undefined;
+    for (const snapshot of this.#snapshots.list()) {
+      if (oldest === undefined || snapshot.takenAtMs < oldest.takenAtMs) oldest = snapshot;
+    }
+    oldest?.end("store.snapshot_expired");
+    return oldest !== undefined;
   }
 
   #arm(delayMs: number): void {
@@ -90,7 +102,7 @@ class HeldSnapshot implements Snapshot, Placed {
   }
 
   get state(): object | undefined {
-    return this.#view;
+    return this.#view?.state;
   }
 
   get(key: Key, fields?: readonly string[]): Value | undefined {

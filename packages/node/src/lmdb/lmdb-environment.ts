@@ -41,7 +41,7 @@ const SHAPES = "bigpeer.shapes";
 
 /** The values are lent: they are valid until the next read of anything. */
 export type ValueDatabase = Database<Uint8Array | undefined, Key>;
-type ShapeDatabase = Database<Uint8Array, Key>;
+export type ShapeDatabase = Database<Uint8Array, Key>;
 
 export interface Environment {
   readonly root: RootDatabase;

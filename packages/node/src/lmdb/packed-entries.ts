@@ -41,6 +41,27 @@ export function packedFront(key: string): number {
   return HEAD_SIZE + key.length;
 }
 
+/** The size of an entry when it is packed. */
+export function packedSize(key: string, valueSize: number): number {
+  return HEAD_SIZE + key.length + valueSize;
+}
+
+/**
+ * Writes the head and the key of an entry at `at`, and returns where its value begins; `valueSize`
+ * is undefined for a removal.
+ */
+export function writePackedHead(
+  target: Buffer,
+  at: number,
+  key: string,
+  valueSize: number | undefined,
+): number {
+  target.writeUInt32LE(key.length, at);
+  target.writeUInt32LE(valueSize === undefined ? 0 : valueSize + 1, at + 4);
+  target.write(key, at + HEAD_SIZE, "latin1");
+  return at + HEAD_SIZE + key.length;
+}
+
 /** All entries in pieces, each of which the caller owns. */
 export function* packEntries(entries: Iterable<UnpackedEntry>): Generator<ArrayBuffer> {
   let piece = Buffer.allocUnsafeSlow(PIECE_SIZE);
@@ -53,14 +74,14 @@ export function* packEntries(entries: Iterable<UnpackedEntry>): Generator<ArrayB
       end = 0;
       continue;
     }
-    const size = HEAD_SIZE + key.length + (value?.length ?? 0);
+    const size = packedSize(key, value?.length ?? 0);
     if (end + size > piece.length) {
       if (end > 0) yield cut(piece, end);
       piece = Buffer.allocUnsafeSlow(Math.max(PIECE_SIZE, size));
       end = 0;
     }
-    writeHead(piece, end, key, value);
-    if (value !== undefined) piece.set(value, end + HEAD_SIZE + key.length);
+    const valueAt = writePackedHead(piece, end, key, value?.length);
+    if (value !== undefined) piece.set(value, valueAt);
     end += size;
   }
   if (end > 0) yield cut(piece, end);
@@ -72,14 +93,8 @@ function packedAlone(key: string, { buffer, byteOffset, length }: Uint8Array): A
     throw new TypeError("expected memory with room for the head and the key, and the value");
   }
   const piece = Buffer.from(buffer);
-  writeHead(piece, 0, key, piece.subarray(byteOffset));
+  writePackedHead(piece, 0, key, length);
   return cut(piece, piece.length);
-}
-
-function writeHead(piece: Buffer, at: number, key: string, value: Uint8Array | undefined): void {
-  piece.writeUInt32LE(key.length, at);
-  piece.writeUInt32LE(value === undefined ? 0 : value.length + 1, at + 4);
-  piece.write(key, at + HEAD_SIZE, "latin1");
 }
 
 /** The buffer up to `end`. */
@@ -96,10 +111,24 @@ export function eachEntry(
 ): void {
   const piece = Buffer.from(packed);
   for (let at = 0; at < piece.length; ) {
-    const keyAt = at + HEAD_SIZE;
-    const valueAt = keyAt + piece.readUInt32LE(at);
-    const size = piece.readUInt32LE(at + 4);
-    at = valueAt + Math.max(0, size - 1);
-    take(piece.subarray(keyAt, valueAt), size === 0 ? undefined : piece.subarray(valueAt, at));
+    const entry = packedAt(piece, at);
+    at = entry.end;
+    const value = entry.isRemoval ? undefined : piece.subarray(entry.valueAt, at);
+    take(piece.subarray(entry.keyAt, entry.valueAt), value);
   }
+}
+
+/** Where the parts of a packed entry lie. */
+export interface PackedPlace {
+  readonly keyAt: number;
+  readonly valueAt: number;
+  readonly end: number;
+  readonly isRemoval: boolean;
+}
+
+export function packedAt(piece: Buffer, at: number): PackedPlace {
+  const keyAt = at + HEAD_SIZE;
+  const valueAt = keyAt + piece.readUInt32LE(at);
+  const size = piece.readUInt32LE(at + 4);
+  return { keyAt, valueAt, end: valueAt + Math.max(0, size - 1), isRemoval: size === 0 };
 }

@@ -33,27 +33,53 @@ const OTHER_PAGES = 24;
 const FREED_PER_WRITE = 64 * 8;
 
 export function estimatePages(tree: TreeSize, entries: Iterable<EntrySize>): number {
-  const { pageSize } = tree;
-  // A page has at least two entries; a larger value is on overflow pages.
-  const inlineMax = pageSize / 2 - PAGE_HEAD - ENTRY_OVERHEAD;
-  let count = 0;
-  let inlineBytes = 0;
-  let largePages = 0;
-  let keySizeMax = 0;
-  for (const { keySize, size } of entries) {
-    const isInline = keySize + size <= inlineMax;
-    count++;
-    inlineBytes += keySize + ENTRY_OVERHEAD + (isInline ? size : PAGE_HEAD);
-    largePages += isInline ? 0 : Math.ceil((size + PAGE_HEAD) / pageSize);
-    keySizeMax = Math.max(keySizeMax, keySize);
+  const estimate = new PageEstimate(tree.pageSize);
+  for (const entry of entries) estimate.add(entry);
+  return estimate.pagesIn(tree);
+}
+
+/** The sums of a commit that still grows, from which its pages in a tree follow. */
+export class PageEstimate {
+  readonly #pageSize: number;
+  /** A page has at least two entries; a larger value is on overflow pages. */
+  readonly #inlineMax: number;
+  #count = 0;
+  #inlineBytes = 0;
+  #largePages = 0;
+  #keySizeMax = 0;
+
+  constructor(pageSize: number) {
+    this.#pageSize = pageSize;
+    this.#inlineMax = pageSize / 2 - PAGE_HEAD - ENTRY_OVERHEAD;
   }
-  const { treeDepth, treeBranchPageCount, treeLeafPageCount } = tree;
-  const touched =
-    Math.min(count, treeLeafPageCount) + Math.min(count * treeDepth, treeBranchPageCount);
-  // Each existing page is split by one entry at worst; a split leaves pages half full.
-  const splitLeaves = Math.min(count, treeLeafPageCount) + Math.ceil((2 * inlineBytes) / pageSize);
-  const branchBytes = splitLeaves * 2 * (keySizeMax + ENTRY_OVERHEAD);
-  const splitBranches = Math.min(splitLeaves, Math.ceil(branchBytes / pageSize)) + treeDepth;
-  const freeList = Math.ceil((8 * touched + count * FREED_PER_WRITE) / pageSize);
-  return touched + splitLeaves + splitBranches + largePages + freeList + OTHER_PAGES;
+
+  add({ keySize, size }: EntrySize): void {
+    const isInline = keySize + size <= this.#inlineMax;
+    this.#count++;
+    this.#inlineBytes += keySize + ENTRY_OVERHEAD + (isInline ? size : PAGE_HEAD);
+    this.#largePages += isInline ? 0 : Math.ceil((size + PAGE_HEAD) / this.#pageSize);
+    this.#keySizeMax = Math.max(this.#keySizeMax, keySize);
+  }
+
+  copy(): PageEstimate {
+    const copy = new PageEstimate(this.#pageSize);
+    copy.#count = this.#count;
+    copy.#inlineBytes = this.#inlineBytes;
+    copy.#largePages = this.#largePages;
+    copy.#keySizeMax = this.#keySizeMax;
+    return copy;
+  }
+
+  pagesIn({ treeDepth, treeBranchPageCount, treeLeafPageCount }: TreeSize): number {
+    const count = this.#count;
+    const pageSize = this.#pageSize;
+    const touchedLeaves = Math.min(count, treeLeafPageCount);
+    const touched = touchedLeaves + Math.min(count * treeDepth, treeBranchPageCount);
+    // Each existing page is split by one entry at worst; a split leaves pages half full.
+    const splitLeaves = touchedLeaves + Math.ceil((2 * this.#inlineBytes) / pageSize);
+    const branchBytes = splitLeaves * 2 * (this.#keySizeMax + ENTRY_OVERHEAD);
+    const splitBranches = Math.min(splitLeaves, Math.ceil(branchBytes / pageSize)) + treeDepth;
+    const freeList = Math.ceil((8 * touched + count * FREED_PER_WRITE) / pageSize);
+    return touched + splitLeaves + splitBranches + this.#largePages + freeList + OTHER_PAGES;
+  }
 }

@@ -30,14 +30,15 @@ export function shapeKey(number: number): Key {
 
 /** The records of shapes whose first has the number `first`. */
 export function shapeRecords(first: number, shapes: readonly string[][]): ShapeRecord[] {
-  return shapes.map((shape, i) => withChecksum(shapeKey(first + i), encodeCbor(shape)));
+  return shapes.map((shape, i) => recordBeside(shapeKey(first + i), encodeCbor(shape)));
 }
 
 export function markRecord(): ShapeRecord {
-  return withChecksum(ALL_CHECKED_KEY, encodeCbor(true));
+  return recordBeside(ALL_CHECKED_KEY, encodeCbor(true));
 }
 
-function withChecksum(key: Key, content: Uint8Array): ShapeRecord {
+/** A record of the tree of shapes, with its checksum. */
+export function recordBeside(key: Key, content: Uint8Array): ShapeRecord {
   const value = new Uint8Array(CHECK_SIZE + content.length);
   value.set(content, CHECK_SIZE);
   checksummer.writeChecksum(value, 0, value.length, key);

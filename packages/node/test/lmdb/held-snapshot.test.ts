@@ -16,6 +16,7 @@ afterEach(() => {
 
 /** A view that counts what is open on it. */
 class CountedView implements View {
+  readonly state = this;
   openCount = 0;
   releaseCount = 0;
 

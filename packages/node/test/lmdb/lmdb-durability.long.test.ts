@@ -6,6 +6,7 @@ import type { Snapshot } from "@bigpeer/engine";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
 import { bundleScript, RunningScript, type Script } from "../support/script.ts";
+import { type Call, parseTrace } from "../support/system-calls.ts";
 
 const hasStrace = spawnSync("strace", ["-V"]).status === 0;
 if (!hasStrace) process.stderr.write("strace is not installed: durability is not traced\n");
@@ -19,31 +20,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => script.remove());
-
-/** A finished system call: what strace prints when it returns. */
-interface Call {
-  readonly name: string;
-  readonly text: string;
-}
-
-/** With several threads a call may take two lines; it counts where it returns. */
-function parseTrace(trace: string): Call[] {
-  const started = new Map<string, string>();
-  const calls: Call[] = [];
-  for (const line of trace.split("\n")) {
-    const [, thread = "", rest = ""] = /^(\d+)\s+(.*)$/.exec(line) ?? [];
-    const unfinished = /^(.*) <unfinished \.\.\.>$/.exec(rest);
-    if (unfinished !== null) {
-      started.set(thread, unfinished[1] ?? "");
-      continue;
-    }
-    const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(rest);
-    const text = resumed === null ? rest : `${started.get(thread)}${resumed[1]}`;
-    const [, name] = /^(\w+)\(/.exec(text) ?? [];
-    if (name !== undefined) calls.push({ name, text });
-  }
-  return calls;
-}
 
 /** The calls on the data file, as one letter each: w pages, s sync, m meta page; a is an answer. */
 function summarise(calls: readonly Call[]): string {

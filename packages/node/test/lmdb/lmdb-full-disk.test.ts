@@ -18,13 +18,18 @@ beforeAll(async () => {
 
 afterAll(() => script.remove());
 
+/** LMDB alone, and with a journal in front of it. */
+type Kind = "lmdb" | "journal";
+const KINDS: readonly Kind[] = ["lmdb", "journal"];
+
 async function withLimit(
+  kind: Kind,
   limitKib: number,
   body: (storage: RunningScript, folder: string) => Promise<void>,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "bigpeer-full-"));
   const start = 'ulimit -S -f "$0" && exec "$@"';
-  const command = [process.execPath, script.path, join(folder, "storage"), "read-write"];
+  const command = [process.execPath, script.path, join(folder, "storage"), "read-write", kind];
   const storage = new RunningScript("bash", "-c", start, String(limitKib), ...command);
   try {
     await body(storage, folder);
@@ -57,14 +62,17 @@ function roundsUpTo(last: number, count: number): Record<string, number> {
 
 // Documents within a page, of a page and more, and one that is larger than the whole disk.
 test.skipIf(!canLimit).each(
-  oneOf(3, [
-    { count: 20, size: 100 },
-    { count: 8, size: 1500 },
-    { count: 3, size: 70_000 },
-  ]),
-)("a full disk refuses the commit and changes nothing: $count of $size", async (shape) => {
-  const { count, size } = shape;
-  await withLimit(1024, async (storage) => {
+  oneOf(
+    3,
+    [
+      { count: 20, size: 100 },
+      { count: 8, size: 1500 },
+      { count: 3, size: 70_000 },
+    ].flatMap((shape) => KINDS.map((kind) => ({ ...shape, kind }))),
+  ),
+)("$kind: a full disk refuses the commit and changes nothing: $count of $size", async (shape) => {
+  const { count, size, kind } = shape;
+  await withLimit(kind, limitOf(kind), async (storage) => {
     const refused = await fillUp(storage, count, size);
     expect(refused).toBeGreaterThan(3);
     const before = roundsUpTo(refused - 1, count);
@@ -78,10 +86,15 @@ test.skipIf(!canLimit).each(
   });
 });
 
-test.runIf(canLimit && isFullSize)(
-  "once there is space commits succeed, and everything is there later",
-  async () => {
-    await withLimit(1024, async (storage) => {
+/** In KiB: a segment of a journal is a file of its own, of the same size as the limit. */
+function limitOf(kind: Kind): number {
+  return kind === "lmdb" ? 1024 : 4096;
+}
+
+test.runIf(canLimit && isFullSize).each(KINDS)(
+  "%s: once there is space commits succeed, and everything is there later",
+  async (kind) => {
+    await withLimit(kind, limitOf(kind), async (storage) => {
       const refused = await fillUp(storage, 20, 500);
       // Another shape of document in each: their shapes must be saved with a later commit.
       for (const round of [refused + 1, refused + 2]) {
@@ -98,10 +111,10 @@ test.runIf(canLimit && isFullSize)(
   },
 );
 
-test.runIf(canLimit && isFullSize)(
-  "a commit larger than the disk is refused, a smaller one is not",
-  async () => {
-    await withLimit(1024, async (storage) => {
+test.runIf(canLimit && isFullSize).each(KINDS)(
+  "%s: a commit larger than the disk is refused, a smaller one is not",
+  async (kind) => {
+    await withLimit(kind, limitOf(kind), async (storage) => {
       expect(await storage.ask("fill 1 1 5000000")).toBe("store.full");
       expect(await storage.ask("fill 2 5000 1000")).toBe("store.full");
       expect(await storage.ask("fill 3 10 100")).toBe("ok");
@@ -110,18 +123,21 @@ test.runIf(canLimit && isFullSize)(
   },
 );
 
-test.skipIf(!canLimit)("a copy without enough space fails and leaves nothing behind", async () => {
-  await withLimit(16_384, async (storage, folder) => {
-    expect(await storage.ask("fill 1 1000 1000")).toBe("ok");
-    setLimit(storage, String(24 * 4096));
-    const copy = join(folder, "copy");
-    expect(await storage.ask(`copy ${copy}`)).toBe("store.full");
-    expect(existsSync(copy) ? readdirSync(copy) : []).toEqual([]);
-    setLimit(storage, "unlimited");
-    expect(await storage.ask(`copy ${copy}`)).toBe("ok");
-    expect(readdirSync(copy)).toEqual(["data.mdb"]);
-  });
-});
+test.skipIf(!canLimit).each(oneOf(2, KINDS))(
+  "%s: a copy without enough space fails and leaves nothing behind",
+  async (kind) => {
+    await withLimit(kind, 16_384, async (storage, folder) => {
+      expect(await storage.ask("fill 1 1000 1000")).toBe("ok");
+      setLimit(storage, String(24 * 4096));
+      const copy = join(folder, "copy");
+      expect(await storage.ask(`copy ${copy}`)).toBe("store.full");
+      expect(existsSync(copy) ? readdirSync(copy) : []).toEqual([]);
+      setLimit(storage, "unlimited");
+      expect(await storage.ask(`copy ${copy}`)).toBe("ok");
+      expect(readdirSync(copy)).toEqual(["data.mdb"]);
+    });
+  },
+);
 
 test.skipIf(!canLimit)("a storage without enough space to start reports it", async () => {
   const folder = mkdtempSync(join(tmpdir(), "bigpeer-full-"));

@@ -1,7 +1,7 @@
 /**
- * A process with an LMDB storage that does what it is told, line by line, and says what came of it.
+ * A process with a storage that does what it is told, line by line, and says what came of it.
  *
- *   node script.mjs <folder> <read-write | read-only>
+ *   node script.mjs <folder> <read-write | read-only> [journal]
  *
  *   fill <round> <count> <size>   commit so many documents; answers with the error's code or "ok"
  *   keys                          what a new snapshot has: the number of documents in each round
@@ -11,14 +11,25 @@
  */
 
 import { createInterface } from "node:readline";
+import type { Snapshot, Writes } from "@bigpeer/engine";
 import { PeerError, type Value } from "@bigpeer/protocol";
-import { type LmdbKeyValue, openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
+import { openJournaled } from "../../src/journal/journaled-key-value.ts";
+import { readJournaled } from "../../src/journal/journaled-reader.ts";
+import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
 
-const [, , folder = "", mode] = process.argv;
-const options = { readOnly: mode === "read-only" };
+/** What all storages have; one that is read-only refuses a commit. */
+interface Storage {
+  snapshot(): Snapshot;
+  copyTo(folder: string): Promise<void>;
+  commit?(writes: Writes): Promise<void>;
+  close(): Promise<void>;
+}
+
+const [, , folder = "", mode, kind] = process.argv;
+const isReadOnly = mode === "read-only";
 const ALL = { from: "\0", to: "\xff" };
 
-let storage: LmdbKeyValue = openLmdb(folder, options);
+let storage: Storage = await open();
 let strayErrorCount = 0;
 process.on("unhandledRejection", () => strayErrorCount++);
 process.on("uncaughtException", () => strayErrorCount++);
@@ -31,11 +42,19 @@ await storage.close();
 await new Promise((resolve) => setTimeout(resolve, 20));
 process.exitCode = strayErrorCount;
 
+async function open(): Promise<Storage> {
+  if (kind !== "journal") return openLmdb(folder, { readOnly: isReadOnly });
+  if (isReadOnly) return readJournaled(folder);
+  const journaled = await openJournaled(folder);
+  journaled.startJournal();
+  return journaled;
+}
+
 async function answer([command, ...words]: string[]): Promise<unknown> {
   const [round = 0, count = 0, size = 0] = words.map(Number);
   switch (command) {
     case "fill":
-      return attempt(() => storage.commit(documents({ round, count, size })));
+      return attempt(async () => storage.commit?.(documents({ round, count, size })));
     case "keys":
       return countByRound();
     case "wrong":
@@ -44,7 +63,7 @@ async function answer([command, ...words]: string[]): Promise<unknown> {
       return attempt(() => storage.copyTo(words[0] ?? ""));
     case "reopen":
       await storage.close();
-      storage = openLmdb(folder, options);
+      storage = await open();
       return "ok";
     default:
       return "unknown";

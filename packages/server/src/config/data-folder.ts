@@ -9,8 +9,8 @@
  *   apps/<appId>/store/          the documents of an app
  *   apps/<appId>/attachments/    the contents of its attachments (attachments/attachment-files.ts)
  *
- * A store is a folder with data.mdb, lock.mdb (LMDB's own) and life.json (node, incarnation.ts). A
- * folder of a newer layout, or of another program, is refused and left as it is (K1).
+ * A store is a folder with data.mdb, lock.mdb (LMDB's own) and life.json (node, incarnation.ts),
+ * while it is open also with the segments of its journal (node, journal/folder-segments.ts). A folder of a newer layout, or of another program, is refused and left as it is (K1).
  */
 
 import { join } from "node:path";
@@ -28,7 +28,7 @@ import { isObject, PeerError, type Value } from "@bigpeer/protocol";
  * Layout that this version writes, and the newest that it reads. It also increases with the format
  * of the stores, so that an older server reports at once what it cannot read.
  */
-export const FOLDER_FORMAT = 2;
+export const FOLDER_FORMAT = 3;
 
 export const QUICKSTART_FILE = "quickstart.json";
 

@@ -1,8 +1,8 @@
 /**
  * Backup and restore: copy a data folder as a whole, or leave no copy.
  *
- * Both copy each store from one snapshot, which LMDB provides also while a server runs, into a
- * folder next to the target, and rename that at the end. A backup is an ordinary data folder. The
+ * Both copy each store from one snapshot, which LMDB provides also while a server runs, with what its
+ * journal has beyond it, into a folder next to the target, and rename that at the end. A backup is an ordinary data folder. The
  * stores of a restored one start new incarnations (K26), because the original may still be running
  * under the old identities.
  *
@@ -23,8 +23,8 @@ import {
   DATA_FILE,
   makeFolder,
   namesIn,
-  openLmdb,
   openStore,
+  readJournaled,
   readStore,
   syncFolder,
 } from "@bigpeer/node";
@@ -139,7 +139,7 @@ async function copyApp(from: string, to: string, appId: string): Promise<number>
 }
 
 async function copyStore(from: string, to: string): Promise<void> {
-  const storage = openLmdb(from, { readOnly: true });
+  const storage = readJournaled(from);
   try {
     await storage.copyTo(to);
   } finally {

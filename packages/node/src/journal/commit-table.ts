@@ -1,0 +1,149 @@
+/**
+ * CommitTable: the committed writes of a storage that are not in its tree yet, and the views that
+ * read them together with the tree.
+ *
+ * Commits go into the active layer. When it is frozen a new one begins above it; the frozen one is
+ * written to the tree, in the background, and then dropped. Views that were taken before keep their
+ * layers.
+ */
+
+import { assert } from "@bigpeer/protocol";
+import type { EncodedWrite } from "../lmdb/encoded-write.ts";
+import type { PageEstimate } from "../lmdb/page-estimate.ts";
+import type { JournaledWrites } from "./journal-payload.ts";
+import type { JournalTree } from "./journal-tree.ts";
+import { LayeredView } from "./layered-view.ts";
+import { TableLayer } from "./table-layer.ts";
+
+export class CommitTable {
+  readonly #tree: JournalTree;
+  #active: TableLayer;
+  #frozen: TableLayer | undefined;
+  #version = 0;
+  #state: object = {};
+  /** The newest state; this class holds one reference to it. */
+  #current: LayeredView | undefined;
+  /** Open views, the newest state included if it was read. */
+  readonly #views = new Set<LayeredView>();
+  /** Open views of each layer. */
+  readonly #readers = new Map<TableLayer, number>();
+  /** Memory of layers that only old views read. */
+  #retainedBytes = 0;
+
+  constructor(tree: JournalTree) {
+    this.#tree = tree;
+    this.#active = new TableLayer(tree.pageSize);
+  }
+
+  get isEmpty(): boolean {
+    return this.#active.isEmpty && this.#frozen === undefined;
+  }
+
+  get active(): TableLayer {
+    return this.#active;
+  }
+
+  /** The layer that is being written to the tree. */
+  get frozen(): TableLayer | undefined {
+    return this.#frozen;
+  }
+
+  /** Approximate memory of all layers, with those that only old views read. */
+  get bytes(): number {
+    return this.#active.bytes + (this.#frozen?.bytes ?? 0) + this.#retainedBytes;
+  }
+
+  /** Memory that only old views need. */
+  get retainedBytes(): number {
+    return this.#retainedBytes;
+  }
+
+  /** The newest state. Counts one reference for the caller. */
+  view(): LayeredView {
+    return this.#hold().share();
+  }
+
+  /** Keeps the state of now for all views that are taken until the next commit is visible. */
+  hold(): void {
+    this.#hold();
+  }
+
+  /** The pages that the tree may need if these writes are added: those of each commit to come. */
+  planned(values: readonly EncodedWrite[]): { all: readonly PageEstimate[]; own: PageEstimate } {
+    const own = this.#active.planned(values);
+    return { all: this.#frozen === undefined ? [own] : [this.#frozen.pages, own], own };
+  }
+
+  /** Makes the writes of a commit visible. */
+  add(
+    writes: JournaledWrites,
+    { position, pages }: { position: number; pages: PageEstimate },
+  ): void {
+    this.advance();
+    const keepsOlder = this.#views.size > 0;
+    this.#active.add(writes, { version: this.#version, position, keepsOlder, pages });
+  }
+
+  /** Begins a new state: after a commit that the tree got directly, too. */
+  advance(): void {
+    this.dropCurrent();
+    this.#version++;
+    this.#state = {};
+  }
+
+  /** Begins a new layer above the active one, which is returned, and is not changed any more. */
+  freeze(): TableLayer {
+    assert(this.#frozen === undefined, "one frozen layer at a time");
+    this.#frozen = this.#active;
+    this.#active = new TableLayer(this.#tree.pageSize);
+    this.dropCurrent();
+    return this.#frozen;
+  }
+
+  /** Called when the tree has the frozen layer. */
+  dropFrozen(): void {
+    const layer = this.#frozen;
+    assert(layer !== undefined, "a frozen layer");
+    this.#frozen = undefined;
+    this.dropCurrent();
+    if (this.#readers.has(layer)) this.#retainedBytes += layer.bytes;
+  }
+
+  /** Gives back the own reference to the newest view: the next one is made anew. */
+  dropCurrent(): void {
+    const current = this.#current;
+    this.#current = undefined;
+    current?.release();
+  }
+
+  #hold(): LayeredView {
+    this.#current ??= this.#open();
+    return this.#current;
+  }
+
+  #open(): LayeredView {
+    const layers = [this.#active, this.#frozen].filter((layer) => layer?.isEmpty === false);
+    const state = {
+      state: this.#state,
+      version: this.#version,
+      layers: layers as TableLayer[],
+      tree: this.#tree.view(),
+    };
+    const view = new LayeredView(state, this.#tree.reader, (ended) => this.#ended(ended));
+    this.#views.add(view);
+    for (const layer of view.layers) this.#readers.set(layer, (this.#readers.get(layer) ?? 0) + 1);
+    return view;
+  }
+
+  #ended(view: LayeredView): void {
+    this.#views.delete(view);
+    for (const layer of view.layers) {
+      const count = (this.#readers.get(layer) ?? 1) - 1;
+      if (count > 0) this.#readers.set(layer, count);
+      else {
+        this.#readers.delete(layer);
+        if (layer !== this.#active && layer !== this.#frozen) this.#retainedBytes -= layer.bytes;
+      }
+    }
+  }
+}

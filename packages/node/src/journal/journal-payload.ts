@@ -1,0 +1,82 @@
+/**
+ * Journal payload: the writes of a commit in an entry of the journal: the number of records of the
+ * tree of shapes, these records, then the values, all as packed entries.
+ *
+ * The encoded values are copied here once. Then the table in memory, the journal and the tree use
+ * the same bytes.
+ */
+
+import type { EncodedWrite } from "../lmdb/encoded-write.ts";
+import { packedAt, packedSize, writePackedHead } from "../lmdb/packed-entries.ts";
+import type { ShapeRecord } from "../lmdb/shape-records.ts";
+
+/** What one commit brings to the tree. */
+export interface JournaledWrites {
+  readonly values: readonly EncodedWrite[];
+  readonly beside: readonly ShapeRecord[];
+}
+
+const COUNT_SIZE = 4;
+
+export function payloadSize({ values, beside }: JournaledWrites): number {
+  let size = COUNT_SIZE;
+  for (const { key, value } of beside) size += packedSize(key, value.length);
+  for (const each of values) size += packedSize(each.key, each.size);
+  return size;
+}
+
+/** Writes the payload at `start`. Returns the values where they lie now. */
+export function writePayload(
+  target: Buffer,
+  start: number,
+  { values, beside }: JournaledWrites,
+): EncodedWrite[] {
+  target.writeUInt32LE(beside.length, start);
+  let at = start + COUNT_SIZE;
+  for (const { key, value } of beside) {
+    const valueAt = writePackedHead(target, at, key, value.length);
+    target.set(value, valueAt);
+    at = valueAt + value.length;
+  }
+  const copies: EncodedWrite[] = [];
+  for (const each of values) {
+    const { key, keySize, chunk, size } = each;
+    const valueAt = writePackedHead(target, at, key, chunk === undefined ? undefined : size);
+    at = valueAt + size;
+    if (chunk === undefined) copies.push(each);
+    else {
+      chunk.copy(target, valueAt, each.start, each.start + size);
+      copies.push({ key, keySize, chunk: target, start: valueAt, size, isAlone: false });
+    }
+  }
+  return copies;
+}
+
+/** The values keep the memory of the payload. */
+export function readPayload(payload: Buffer): JournaledWrites {
+  // Offsets in a chunk count from the start of its memory (encoded-write.ts).
+  const chunk = Buffer.from(payload.buffer, 0, payload.byteOffset + payload.length);
+  const values: EncodedWrite[] = [];
+  const beside: ShapeRecord[] = [];
+  const besideCount = payload.readUInt32LE(0);
+  for (let at = payload.byteOffset + COUNT_SIZE; at < chunk.length; ) {
+    const { keyAt, valueAt, end, isRemoval } = packedAt(chunk, at);
+    const key = chunk.toString("latin1", keyAt, valueAt);
+    if (beside.length < besideCount) beside.push({ key, value: chunk.subarray(valueAt, end) });
+    else if (isRemoval) {
+      values.push({
+        key,
+        keySize: key.length,
+        chunk: undefined,
+        start: 0,
+        size: 0,
+        isAlone: false,
+      });
+    } else {
+      const size = end - valueAt;
+      values.push({ key, keySize: key.length, chunk, start: valueAt, size, isAlone: false });
+    }
+    at = end;
+  }
+  return { values, beside };
+}

@@ -1,0 +1,167 @@
+/**
+ * TableLayer: committed writes that are not in the tree yet, in memory, with the versions that open
+ * snapshots may read.
+ *
+ * Each commit has a version, a number that rises. A read at a version sees the newest write of a
+ * key that is not later. A layer grows until it is frozen; then it is written to the tree, and
+ * dropped when no snapshot reads it any more.
+ */
+
+import type { Key, KeyRange } from "@bigpeer/engine";
+import { KeyOrder } from "@bigpeer/engine/store";
+import type { EncodedWrite } from "../lmdb/encoded-write.ts";
+import { PageEstimate } from "../lmdb/page-estimate.ts";
+import type { ShapeRecord } from "../lmdb/shape-records.ts";
+import type { JournaledWrites } from "./journal-payload.ts";
+
+/** One write of a key. */
+interface Slot {
+  readonly version: number;
+  readonly write: EncodedWrite;
+  /** The write before, if a snapshot may read it. */
+  readonly older: Slot | undefined;
+}
+
+/** The keys with the same first letter: ordered when a range of them is read, and from then on. */
+interface KindOfKeys {
+  readonly letter: string;
+  readonly order: KeyOrder;
+  /** Not in the order yet. */
+  unordered: Key[];
+}
+
+/** Approximate memory of a slot beside its bytes. */
+const SLOT_BYTES = 160;
+
+export class TableLayer {
+  readonly #slots = new Map<Key, Slot>();
+  readonly #kinds = new Map<string, KindOfKeys>();
+  readonly #beside: ShapeRecord[] = [];
+  #pages: PageEstimate;
+  #bytes = 0;
+  #position = 0;
+
+  constructor(pageSize: number) {
+    this.#pages = new PageEstimate(pageSize);
+  }
+
+  get isEmpty(): boolean {
+    return this.#slots.size === 0 && this.#beside.length === 0;
+  }
+
+  get keyCount(): number {
+    return this.#slots.size;
+  }
+
+  /** Approximate memory, with the versions that it keeps for snapshots. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Position of its last commit in the journal. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** The pages that its commit may need in the tree. */
+  get pages(): PageEstimate {
+    return this.#pages;
+  }
+
+  /** Records for the tree of shapes. */
+  get beside(): readonly ShapeRecord[] {
+    return this.#beside;
+  }
+
+  /** The pages if these writes are added. */
+  planned(values: readonly EncodedWrite[]): PageEstimate {
+    const pages = this.#pages.copy();
+    for (const each of values) {
+      const slot = this.#slots.get(each.key);
+      if (slot === undefined || slot.write.size < each.size) pages.add(each);
+    }
+    return pages;
+  }
+
+  /** `keepsOlder`: whether a snapshot may read what is replaced. `pages`: from `planned`. */
+  add(
+    { values, beside }: JournaledWrites,
+    commit: { version: number; position: number; keepsOlder: boolean; pages: PageEstimate },
+  ): void {
+    const { version, keepsOlder } = commit;
+    for (const write of values) {
+      const before = this.#slots.get(write.key);
+      const older = keepsOlder ? before : undefined;
+      this.#slots.set(write.key, { version, write, older });
+      if (before === undefined) this.#addKey(write.key);
+      else if (!keepsOlder) this.#bytes -= memoryOf(before);
+      this.#bytes += sizeOf(write);
+    }
+    for (const record of beside) this.#beside.push(record);
+    this.#position = commit.position;
+    this.#pages = commit.pages;
+  }
+
+  /** The write of a key that a version sees; undefined when there is none. */
+  find(key: Key, version: number): EncodedWrite | undefined {
+    let slot = this.#slots.get(key);
+    while (slot !== undefined && slot.version > version) slot = slot.older;
+    return slot?.write;
+  }
+
+  /** The keys of a range in its order, later versions included; undefined when there are none. */
+  walk(range: KeyRange): Iterator<Key, undefined> | undefined {
+    const { from, to } = range;
+    if (to <= from) return undefined;
+    const [first, last] = [from.charAt(0), to.charAt(0)];
+    const kinds: KindOfKeys[] = [];
+    if (first === last) {
+      const only = this.#kinds.get(first);
+      if (only !== undefined) kinds.push(only);
+    } else {
+      for (const [letter, kind] of this.#kinds) {
+        if (letter >= first && letter <= last) kinds.push(kind);
+      }
+      kinds.sort((a, b) => (a.letter < b.letter ? -1 : 1));
+      if (range.reverse === true) kinds.reverse();
+    }
+    if (kinds.length === 0) return undefined;
+    return walkAll(kinds.map((kind) => walkKind(kind, range)));
+  }
+
+  /** The newest write of each key. */
+  newest(): EncodedWrite[] {
+    return Array.from(this.#slots.values(), ({ write }) => write);
+  }
+
+  #addKey(key: Key): void {
+    const letter = key.charAt(0);
+    const kind = this.#kinds.get(letter);
+    if (kind !== undefined) kind.unordered.push(key);
+    else this.#kinds.set(letter, { letter, order: new KeyOrder(), unordered: [key] });
+  }
+}
+
+function walkKind(kind: KindOfKeys, range: KeyRange): Iterator<Key, undefined> {
+  for (const key of kind.unordered) kind.order.add(key);
+  kind.unordered = [];
+  return kind.order.walk(range);
+}
+
+function* walkAll(walks: readonly Iterator<Key, undefined>[]): Generator<Key, undefined> {
+  for (const walk of walks) {
+    for (let step = walk.next(); step.done !== true; step = walk.next()) yield step.value;
+  }
+}
+
+function sizeOf({ size, keySize }: EncodedWrite): number {
+  return SLOT_BYTES + size + keySize;
+}
+
+/** With the older versions. */
+function memoryOf(slot: Slot): number {
+  let bytes = 0;
+  let each: Slot | undefined = slot;
+  for (; each !== undefined; each = each.older) bytes += sizeOf(each.write);
+  return bytes;
+}

@@ -1,0 +1,146 @@
+/**
+ * TreeWriter: brings the tree up to date with the table in the background, one layer at a time, in
+ * large commits: a document that was written ten times is put once.
+ *
+ * A layer is written when it is large enough, or some time after its first commit. If the tree
+ * cannot be written, the layer stays in memory and in the journal, and the writer tries again.
+ */
+
+import type { ShapeRecord } from "../lmdb/shape-records.ts";
+import type { CommitTable } from "./commit-table.ts";
+import type { JournalLimits } from "./journal-limits.ts";
+import type { JournalTree } from "./journal-tree.ts";
+import type { TableLayer } from "./table-layer.ts";
+
+/** More values than this go to the worker thread: each costs the main thread some microseconds. */
+const AT_ONCE_MAX = 256;
+
+export interface TreeWriterHost {
+  readonly limits: JournalLimits;
+  /** Says in the same commit up to where the tree has the journal. */
+  mark(position: number): readonly ShapeRecord[];
+  /** Called when the tree has a layer, with the last mark. */
+  written(): void;
+}
+
+export class TreeWriter {
+  readonly #tree: JournalTree;
+  readonly #table: CommitTable;
+  readonly #host: TreeWriterHost;
+  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failure: unknown;
+  #isHeld = false;
+  #isStopped = false;
+
+  constructor(tree: JournalTree, table: CommitTable, host: TreeWriterHost) {
+    this.#tree = tree;
+    this.#table = table;
+    this.#host = host;
+  }
+
+  /** Whether the last write failed, and its layer still waits. */
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Whether a commit must wait until the tree has caught up. */
+  get isBehind(): boolean {
+    return this.#table.frozen !== undefined && this.#isFull(this.#table.active);
+  }
+
+  /** Until `release` the active layer is not frozen: a commit that was planned for it is under way. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    this.#check();
+  }
+
+  /** Writes everything that is in the table. Rejects if the tree cannot be written. */
+  async drain(): Promise<void> {
+    while (!this.#table.isEmpty) {
+      if (this.#running === undefined) this.#start();
+      await this.#running;
+      if (this.#failure !== undefined) throw this.#failure;
+    }
+    await this.#running;
+  }
+
+  /** Waits until the layer that is being written is in the tree. Rejects if it cannot be. */
+  async whenWritten(): Promise<void> {
+    if (this.#running === undefined && this.#table.frozen !== undefined) this.#start();
+    await this.#running;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Runs other work on the tree, which writes one commit at a time. */
+  async exclusively<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#running !== undefined) await this.#running;
+    const working = work();
+    this.#running = working.then(
+      () => {},
+      () => {},
+    );
+    try {
+      return await working;
+    } finally {
+      this.#running = undefined;
+      this.#check();
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #check(): void {
+    if (this.#running !== undefined || this.#isStopped) return;
+    const { active, frozen } = this.#table;
+    if (this.#failure === undefined && (frozen !== undefined || this.#isFull(active)))
+      this.#start();
+    else if (!this.#table.isEmpty) this.#arm();
+  }
+
+  #arm(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#running === undefined && !this.#isStopped) this.#start();
+    }, this.#host.limits.layerMs).unref();
+  }
+
+  #start(): void {
+    if (this.#table.frozen === undefined && (this.#isHeld || this.#table.active.isEmpty)) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#running = this.#write(this.#table.frozen ?? this.#table.freeze()).finally(() => {
+      this.#running = undefined;
+      this.#check();
+    });
+  }
+
+  /** Never rejects. */
+  async #write(layer: TableLayer): Promise<void> {
+    try {
+      await this.#tree.write({
+        values: layer.newest(),
+        beside: [...layer.beside, ...this.#host.mark(layer.position)],
+        atOnceMax: AT_ONCE_MAX,
+        isReserved: true,
+      });
+      this.#failure = undefined;
+      this.#table.dropFrozen();
+      this.#host.written();
+    } catch (error) {
+      this.#failure = error;
+    }
+  }
+
+  #isFull({ bytes, keyCount }: TableLayer): boolean {
+    const { layerBytes, layerKeys } = this.#host.limits;
+    return bytes >= layerBytes || keyCount >= layerKeys;
+  }
+}

@@ -1,0 +1,113 @@
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Snapshot } from "@bigpeer/engine";
+import type { Value } from "@bigpeer/protocol";
+import { afterEach, expect, test, vi } from "vitest";
+import { keyValueContract } from "../../../engine/test/contract/key-value-contract.ts";
+import type { JournalLimits } from "../../src/journal/journal-limits.ts";
+import { type JournaledLmdb, openJournaled } from "../../src/journal/journaled-key-value.ts";
+
+/** So small that layers and segments change with every few commits. */
+const TINY: Partial<JournalLimits> = {
+  segmentBytesMin: 1024,
+  segmentBytesMax: 8192,
+  payloadBytesMax: 4096,
+  layerKeys: 8,
+};
+
+for (const [name, limits] of Object.entries({ journal: {}, "journal with tiny limits": TINY })) {
+  keyValueContract(name, () => {
+    const folder = mkdtempSync(join(tmpdir(), "bigpeer-journal-"));
+    return {
+      open: async () => {
+        const storage = await openJournaled(folder, { limits });
+        storage.startJournal();
+        return storage;
+      },
+      remove: () => rmSync(folder, { recursive: true }),
+    };
+  });
+}
+
+const cleanups: (() => void | Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+async function openStorage(
+  limits: Partial<JournalLimits>,
+): Promise<{ storage: JournaledLmdb; folder: string }> {
+  const folder = mkdtempSync(join(tmpdir(), "bigpeer-journal-"));
+  cleanups.push(() => rmSync(folder, { recursive: true }));
+  const storage = await openJournaled(folder, { limits });
+  cleanups.push(() => storage.close());
+  storage.startJournal();
+  return { storage, folder };
+}
+
+function fill(from: number, count: number, size: number): Map<string, Value> {
+  const text = "x".repeat(size);
+  return new Map(Array.from({ length: count }, (_, i) => [`key ${from + i}`, text]));
+}
+
+test("[K80] before the journal starts, each commit is in the tree", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "bigpeer-journal-"));
+  cleanups.push(() => rmSync(folder, { recursive: true }));
+  const storage = await openJournaled(folder);
+  cleanups.push(() => storage.close());
+  await storage.commit(new Map([["a", 1]]));
+  expect(readdirSync(folder)).toEqual(["data.mdb", "lock.mdb"]);
+  storage.startJournal();
+  await storage.commit(new Map([["a", 2]]));
+  expect(readdirSync(folder)).toEqual(["data.mdb", "journal-00000001.seg", "lock.mdb"]);
+  expect(statSync(join(folder, "journal-00000001.seg")).mode & 0o777).toBe(0o600);
+});
+
+test("[K84] the state of a snapshot changes with a commit, not when the tree catches up", async () => {
+  const { storage } = await openStorage({ layerMs: 1 });
+  await storage.commit(new Map([["a", 1]]));
+  const first = storage.snapshot();
+  const before = storage.usedBytes();
+  await vi.waitFor(() => expect(storage.usedBytes()).not.toBe(before));
+  const second = storage.snapshot();
+  expect(second.state).toBe(first.state);
+  await storage.commit(new Map([["a", 2]]));
+  const third = storage.snapshot();
+  expect(third.state).not.toBe(first.state);
+  expect([first, second, third].map((snapshot) => snapshot.get("a"))).toEqual([1, 1, 2]);
+  for (const snapshot of [first, second, third]) snapshot.close();
+});
+
+test("segments are used again, however much is written", async () => {
+  const { storage, folder } = await openStorage({ ...TINY, layerKeys: 40 });
+  let most = 0;
+  for (let i = 0; i < 400; i++) {
+    await storage.commit(fill(i % 50, 3, 200));
+    most = Math.max(most, readdirSync(folder).filter((name) => name.startsWith("journal")).length);
+  }
+  expect(most).toBeLessThan(20);
+});
+
+test("[K84] snapshots that keep too much memory end, the oldest first, and commits go on", async () => {
+  const { storage } = await openStorage({
+    ...TINY,
+    layerKeys: 1_000_000,
+    layerBytes: 50_000,
+    retainedBytesMax: 60_000,
+  });
+  const snapshots: Snapshot[] = [];
+  for (let i = 0; i < 120; i++) {
+    await storage.commit(fill(i * 3, 3, 1000));
+    snapshots.push(storage.snapshot());
+  }
+  const states = snapshots.map(({ state }) => state !== undefined);
+  expect(states[0]).toBe(false);
+  expect(() => snapshots[0]?.get("key 0")).toThrow(
+    expect.objectContaining({ code: "store.snapshot_expired" }),
+  );
+  expect(states.at(-1)).toBe(true);
+  expect(snapshots.at(-1)?.get("key 359")).toHaveLength(1000);
+  for (const snapshot of snapshots) snapshot.close();
+});

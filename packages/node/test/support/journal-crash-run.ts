@@ -1,0 +1,232 @@
+/**
+ * Journal crash run: one journaled storage through many lives on a simulated disk, from a seed.
+ *
+ * Commits come one after the other; the disk does what it was asked in any order, or fails; the
+ * power goes at any point. After each crash the storage is opened again, perhaps crashing while it
+ * replays, and has every commit that was acknowledged, perhaps the one that was under way, and no
+ * other.
+ */
+
+import type { Key } from "@bigpeer/engine";
+import type { Value } from "@bigpeer/protocol";
+import { expect } from "vitest";
+import { type Random, seededRandom } from "../../../engine/test/support/test-platform.ts";
+import type { JournalLimits } from "../../src/journal/journal-limits.ts";
+import { JournaledKeyValue } from "../../src/journal/journaled-key-value.ts";
+import {
+  SimulatedDisk,
+  SimulatedSegments,
+  SimulatedTree,
+  type TaskName,
+} from "./simulated-disk.ts";
+
+/** So small that segments and layers change all the time. */
+const LIMITS: Partial<JournalLimits> = {
+  segmentBytesMin: 1024,
+  segmentBytesMax: 4096,
+  payloadBytesMax: 2048,
+  layerBytes: 8192,
+  layerKeys: 24,
+  layerMs: 1_000_000,
+};
+
+const ALL = { from: "\0", to: "\xff" };
+
+type Content = ReadonlyMap<Key, Value>;
+
+export interface JournalCrashTotals {
+  acknowledged: number;
+  failed: number;
+  /** Crashes after which the commit that was under way was there, and was not. */
+  kept: number;
+  lost: number;
+  tasks: Record<TaskName, number>;
+}
+
+class SimulatedStorage extends JournaledKeyValue<SimulatedTree> {
+  static async open(disk: SimulatedDisk): Promise<SimulatedStorage> {
+    const mount = disk.mount();
+    const parts = (onEnd: (reason: "store.closed" | "store.snapshot_expired") => void) => ({
+      tree: new SimulatedTree(mount, onEnd),
+      files: new SimulatedSegments(mount),
+    });
+    const storage = await new SimulatedStorage(parts, { limits: LIMITS }).recover();
+    storage.startJournal();
+    return storage;
+  }
+
+  keepUnacknowledged(): void {
+    this.tree.keepUnacknowledged();
+  }
+}
+
+export async function journalCrashRun(seed: number, lives: number): Promise<JournalCrashTotals> {
+  const run = new JournalCrashRun(seed);
+  for (let life = 0; life < lives; life++) await run.live(`seed ${seed}, life ${life}`);
+  return run.totals;
+}
+
+class JournalCrashRun {
+  readonly #random: Random;
+  readonly #disk: SimulatedDisk;
+  readonly totals: JournalCrashTotals;
+  #content: Content = new Map();
+  /** What the content becomes if the commit under way is kept. */
+  #underWay: Content | undefined;
+  #value = 0;
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+    this.#disk = new SimulatedDisk(this.#random);
+    this.totals = { acknowledged: 0, failed: 0, kept: 0, lost: 0, tasks: this.#disk.done };
+  }
+
+  async live(where: string): Promise<void> {
+    const storage = await this.#open();
+    if (storage === undefined) return;
+    this.#check(storage, where);
+    const isFailing = this.#random.chance(0.4);
+    const turns = this.#random.below(60);
+    for (let turn = 0; turn < turns; turn++) {
+      if (this.#underWay === undefined) this.#commit(storage);
+      for (let i = this.#random.below(4); i > 0; i--) await this.#step(isFailing);
+      this.#read(storage, where);
+    }
+    if (this.#random.chance(0.3)) await this.#close(storage);
+    if (this.#random.chance(0.5)) storage.keepUnacknowledged();
+    this.#disk.crash();
+  }
+
+  /** Undefined if the power goes while the journal is replayed. */
+  async #open(): Promise<SimulatedStorage | undefined> {
+    const opening = outcomeOf(SimulatedStorage.open(this.#disk));
+    await settled();
+    while (!opening.isSettled) {
+      if (this.#random.chance(0.1)) {
+        this.#disk.crash();
+        return undefined;
+      }
+      await this.#step(false);
+    }
+    if (opening.error !== undefined) throw opening.error;
+    return opening.value;
+  }
+
+  #commit(storage: SimulatedStorage): void {
+    const writes = new Map<Key, Value | undefined>();
+    const content = new Map(this.#content);
+    const count = this.#random.chance(0.05) ? 40 : 1 + this.#random.below(5);
+    for (let i = 0; i < count; i++) {
+      const key = `${"abc"[this.#random.below(3)]}${this.#random.below(30)}`;
+      const isRemoval = this.#random.chance(0.2);
+      // Large ones go to the tree directly. Shapes recur, and get numbers.
+      const text = "x".repeat(this.#random.chance(0.05) ? 2500 : this.#random.below(80));
+      const value = { [`field ${this.#random.below(4)}`]: ++this.#value, text };
+      writes.set(key, isRemoval ? undefined : value);
+      if (isRemoval) content.delete(key);
+      else content.set(key, value);
+    }
+    this.#underWay = content;
+    storage.commit(writes).then(
+      () => {
+        this.totals.acknowledged++;
+        this.#content = content;
+        this.#underWay = undefined;
+      },
+      () => {
+        this.totals.failed++;
+        this.#underWay = undefined;
+      },
+    );
+  }
+
+  async #step(isFailing: boolean): Promise<void> {
+    // A segment can be made again after a write that failed, as the promise of K6 needs.
+    const failing = (name: TaskName): boolean =>
+      isFailing && (name === "append" || name === "tree") && this.#random.chance(0.1);
+    this.#disk.step(failing);
+    await settled();
+  }
+
+  async #close(storage: SimulatedStorage): Promise<void> {
+    while (this.#underWay !== undefined) await this.#step(false);
+    const closing = outcomeOf(storage.close());
+    await settled();
+    while (!closing.isSettled) {
+      if (this.#random.chance(0.05)) return;
+      await this.#step(false);
+    }
+    expectNoFiles(this.#disk);
+  }
+
+  #read(storage: SimulatedStorage, where: string): void {
+    const snapshot = storage.snapshot();
+    const key = `a${this.#random.below(30)}`;
+    expectValue(snapshot.get(key), this.#content.get(key), where);
+    if (this.#random.chance(0.1)) {
+      const found = new Map(Array.from(snapshot.entries(ALL), (entry) => [entry.key, entry.value]));
+      expectContent(found, this.#content, where);
+    }
+    snapshot.close();
+  }
+
+  /** Everything acknowledged, and the commit that was under way as a whole or not at all. */
+  #check(storage: SimulatedStorage, where: string): void {
+    const snapshot = storage.snapshot();
+    const found = new Map(Array.from(snapshot.entries(ALL), ({ key, value }) => [key, value]));
+    snapshot.close();
+    if (this.#underWay !== undefined && isSame(found, this.#underWay)) {
+      this.#content = this.#underWay;
+      this.totals.kept++;
+    } else if (this.#underWay !== undefined) this.totals.lost++;
+    this.#underWay = undefined;
+    expectContent(found, this.#content, where);
+  }
+}
+
+interface Outcome<T> {
+  isSettled: boolean;
+  value: T | undefined;
+  error: unknown;
+}
+
+function outcomeOf<T>(work: Promise<T>): Outcome<T> {
+  const outcome: Outcome<T> = { isSettled: false, value: undefined, error: undefined };
+  work
+    .then(
+      (value) => {
+        outcome.value = value;
+      },
+      (error: unknown) => {
+        outcome.error = error;
+      },
+    )
+    .finally(() => {
+      outcome.isSettled = true;
+    });
+  return outcome;
+}
+
+function expectNoFiles({ names }: SimulatedDisk): void {
+  expect([...names.keys()]).toEqual([]);
+}
+
+function expectValue(found: Value | undefined, expected: Value | undefined, where: string): void {
+  expect(found, where).toEqual(expected);
+}
+
+function expectContent(found: Content, expected: Content, where: string): void {
+  expect(found, where).toEqual(sorted(expected));
+}
+
+function sorted(content: Content): Content {
+  return new Map([...content].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function isSame(a: Content, b: Content): boolean {
+  return JSON.stringify([...sorted(a)]) === JSON.stringify([...sorted(b)]);
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
