@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { LiveQueries } from "@bigpeer/engine/query";
 import { Store } from "@bigpeer/engine/store";
-import { nodePlatform, openLmdb } from "@bigpeer/node";
+import { nodePlatform, openStorage } from "@bigpeer/node";
 import { fieldsOf, idOf } from "./floor/cars.mjs";
 
 const { values: options } = parseArgs({
@@ -41,7 +41,7 @@ function upsert(i, turn) {
 
 /** Opens a store with `count` live queries. */
 async function open(folder, count) {
-  const storage = openLmdb(join(folder, String(count)));
+  const storage = await openStorage(join(folder, String(count)));
   const store = await Store.open(storage, nodePlatform);
   const live = new LiveQueries({ store, platform: nodePlatform, appId: "bench" });
   const notified = { changed: 0 };

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { MemoryKeyValue, Store } from "@bigpeer/engine/store";
-import { nodePlatform, openLmdb } from "@bigpeer/node";
+import { nodePlatform, openStorage } from "@bigpeer/node";
 import { fieldsOf, idOf } from "./floor/cars.mjs";
 import { openRaw, putGroup, Recorder } from "./floor/raw-lmdb.mjs";
 
@@ -175,7 +175,7 @@ async function rounds(ours, floor) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "bigpeer-bench-"));
-const storage = openLmdb(join(folder, "store"));
+const storage = await openStorage(join(folder, "store"));
 const recorder = new Recorder(storage);
 const store = await Store.open(recorder, nodePlatform);
 const raw = openRaw(join(folder, "raw"));

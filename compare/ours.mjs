@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StatementRunner } from "@bigpeer/engine/query";
 import { Store } from "@bigpeer/engine/store";
-import { nodePlatform, openLmdb } from "@bigpeer/node";
+import { nodePlatform, openStorage } from "@bigpeer/node";
 
 export class Ours {
   #folder;
@@ -17,7 +17,7 @@ export class Ours {
   static async open(prepare) {
     const ours = new Ours();
     ours.#folder = mkdtempSync(join(tmpdir(), "bigpeer-compare-"));
-    ours.#storage = openLmdb(join(ours.#folder, "store"));
+    ours.#storage = await openStorage(join(ours.#folder, "store"));
     ours.#store = await Store.open(ours.#storage, nodePlatform);
     ours.#runner = new StatementRunner({
       store: ours.#store,

@@ -2,11 +2,11 @@
 // Run it after `npm run build`: node examples/store.mjs
 import { rmSync } from "node:fs";
 import { Store } from "@bigpeer/engine/store";
-import { nodePlatform, openLmdb } from "@bigpeer/node";
+import { nodePlatform, openStorage } from "@bigpeer/node";
 
 const folder = "./example-data";
 rmSync(folder, { recursive: true, force: true });
-const storage = openLmdb(folder);
+const storage = await openStorage(folder);
 const store = await Store.open(storage, nodePlatform);
 
 const { txnId } = await store.transact((transaction) => {

@@ -6,7 +6,7 @@
 import { setTimeout } from "node:timers/promises";
 import { StatementRunner } from "@bigpeer/engine/query";
 import { Store } from "@bigpeer/engine/store";
-import { nodePlatform, openLmdb } from "@bigpeer/node";
+import { nodePlatform, openStorage } from "@bigpeer/node";
 import { COLOR, TOP, YEAR } from "./documents.mjs";
 
 /** Limit that fits all documents of a large run in one answer. */
@@ -16,7 +16,7 @@ const POLL_MS = 2;
 export class Contestant {
   static async open(folder) {
     const contestant = new Contestant();
-    contestant.storage = openLmdb(folder);
+    contestant.storage = await openStorage(folder);
     contestant.store = await Store.open(contestant.storage, nodePlatform);
     contestant.runner = new StatementRunner({
       store: contestant.store,

@@ -5,7 +5,7 @@
  */
 import { StatementRunner } from "@bigpeer/engine/query";
 import { Store } from "@bigpeer/engine/store";
-import { nodePlatform, openLmdb } from "@bigpeer/node";
+import { nodePlatform, openStorage } from "@bigpeer/node";
 import { fieldsOf, idOf } from "../floor/cars.mjs";
 import { answer } from "../sync/answers.mjs";
 import { post } from "../sync/post.mjs";
@@ -44,7 +44,7 @@ answer({
   },
 
   async inProcess({ folder, documents, isSorted }) {
-    const storage = openLmdb(folder);
+    const storage = await openStorage(folder);
     const store = await Store.open(storage, nodePlatform);
     const runner = new StatementRunner({ store, platform: nodePlatform, appId: "bench" });
     const result = await insertAll(numbersOf(documents, isSorted), (list) => {

@@ -6,7 +6,7 @@
 import { setImmediate } from "node:timers/promises";
 import { Store } from "@bigpeer/engine/store";
 import { SyncServer } from "@bigpeer/engine/sync";
-import { nodePlatform, openLmdb } from "@bigpeer/node";
+import { nodePlatform, openStorage } from "@bigpeer/node";
 import { answer } from "./answers.mjs";
 import { SPEECHES } from "./speech.mjs";
 import { countMarks, fieldsOfHolder, idOfHolder } from "./turn.mjs";
@@ -80,7 +80,7 @@ answer({
     peers = peerCount;
     documents = documentCount;
     turn = documents;
-    store = await Store.open(openLmdb(folder), nodePlatform);
+    store = await Store.open(await openStorage(folder), nodePlatform);
     const server = new SyncServer({
       store,
       platform: nodePlatform,

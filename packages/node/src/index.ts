@@ -9,16 +9,11 @@ export { lastSeenMs } from "./incarnation.ts";
 export {
   type JournaledLmdb,
   type JournaledOptions,
-  openJournaled,
+  openStorage,
 } from "./journal/journaled-key-value.ts";
 export { type JournaledReader, readJournaled } from "./journal/journaled-reader.ts";
 export { PARTIAL_ENDING, readJsonFile, writeJsonFile } from "./json-file.ts";
 export { DATA_FILE } from "./lmdb/lmdb-environment.ts";
-export {
-  type LmdbKeyValue,
-  type LmdbOptions,
-  openLmdb,
-} from "./lmdb/lmdb-key-value.ts";
 export { nodePlatform } from "./node-platform.ts";
 export {
   createStore,

@@ -111,7 +111,7 @@ export class StoreFolder {
 /** Creates the store in `folder`, or opens the existing one. */
 export async function createStore(folder: string, host: StoreHost): Promise<StoreFolder> {
   removeUnfinished(folder);
-  const storage = await openStorage(folder, host);
+  const storage = await openReporting(folder, host);
   try {
     if (readIdentity(storage) !== undefined) return await openLife(folder, storage, host);
     beginIncarnation(folder);
@@ -127,7 +127,7 @@ export async function createStore(folder: string, host: StoreHost): Promise<Stor
 /** Opens an existing store: an empty one in its place would hide that it was lost. */
 export async function openStore(folder: string, host: StoreHost): Promise<StoreFolder> {
   if (!existsSync(join(folder, DATA_FILE))) throw missingStore(folder);
-  const storage = await openStorage(folder, host);
+  const storage = await openReporting(folder, host);
   try {
     if (readIdentity(storage) === undefined) throw missingStore(folder);
     return await openLife(folder, storage, host);
@@ -193,7 +193,7 @@ function pinned(storage: JournaledReader, path: string): { snapshot: Snapshot; m
   }
 }
 
-function openStorage(folder: string, { log }: StoreHost): Promise<JournaledLmdb> {
+function openReporting(folder: string, { log }: StoreHost): Promise<JournaledLmdb> {
   return openJournaled(folder, {
     onReplay: (step, { entries, bytes }) => {
       const found = `${entries} writes of ${bytes} bytes`;

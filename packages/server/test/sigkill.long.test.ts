@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Store, type StoreSnapshot, verify } from "@bigpeer/engine/store";
-import { nodePlatform, openLmdb } from "@bigpeer/node";
+import { nodePlatform, openStorage } from "@bigpeer/node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bundleScript, type Script } from "../../node/test/support/script.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
@@ -20,7 +20,7 @@ import { KilledClient } from "./support/killed-client.ts";
 import { closeWhole, surviveKills } from "./support/killed-server.ts";
 import { type Served, serveFolder } from "./support/served-folder.ts";
 
-const KILLS = 24;
+const KILLS = Number(process.env["KILLS"] ?? 24);
 const WRITER = fileURLToPath(new URL("support/writer.mjs", import.meta.url));
 
 /** Requests by number with the txnId that they were told, over all lives. */
@@ -76,7 +76,7 @@ test("[K6] [K21] [K24] after SIGKILL no acknowledged request is lost, none is ha
   for (let kill = 1; kill <= KILLS; kill++) {
     await lifeOfWriter(folder, next, ledger);
     const where = `kill ${kill}`;
-    const storage = openLmdb(folder);
+    const storage = await openStorage(folder);
     const store = await Store.open(storage, nodePlatform);
     const last = store.read((snapshot) => {
       expect(verify(snapshot.reader).problems, where).toEqual([]);

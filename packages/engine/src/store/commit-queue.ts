@@ -26,6 +26,7 @@ import { HEAD_KEY } from "./keys.ts";
 import { Overlay } from "./overlay.ts";
 import { type Head, readHead } from "./records.ts";
 import { type FinishedTransaction, Transaction, type TransactionContext } from "./transaction.ts";
+import { type CommittedTransaction, type TransactionLog, writesLog } from "./transaction-log.ts";
 
 export interface Committed<T> {
   /** The transaction; for a request that changed nothing, the last one that it saw. */
@@ -57,6 +58,8 @@ export interface QueueHost {
   context(reader: Reader): TransactionContext;
   /** Called after each evaluation of a transaction, before it is closed. */
   onEvaluated?(transaction: Transaction): void;
+  /** Where groups become durable; left out, the storage alone. */
+  readonly log?: TransactionLog | undefined;
   /** Budget that the transactions of all stores share; left out, this store has one of its own. */
   readonly memory?: CommitMemory | undefined;
   /** Milliseconds on a monotonic clock. */
@@ -115,7 +118,7 @@ interface Group {
   readonly requests: Request[];
   /** The counted memory of its transactions. */
   readonly shares: CommitShare[];
-  transactions: number;
+  readonly transactions: CommittedTransaction[];
   bytes: number;
   /** When the last request came. */
   lastMs: number;
@@ -156,7 +159,7 @@ interface Flushed {
 }
 
 export class CommitQueue {
-  readonly #storage: KeyValue;
+  readonly #log: TransactionLog;
   readonly #host: QueueHost;
   readonly #base: BaseReader;
   readonly #memory: CommitMemory;
@@ -184,7 +187,7 @@ export class CommitQueue {
   #isClosed = false;
 
   constructor(storage: KeyValue, host: QueueHost) {
-    this.#storage = storage;
+    this.#log = host.log ?? writesLog(storage);
     this.#host = host;
     this.#memory = host.memory ?? new CommitMemory();
     this.#base = new BaseReader(storage);
@@ -344,7 +347,7 @@ export class CommitQueue {
       share.take(LOGGED_WEIGHT * finished.record.size);
       if (share.bytes > 0) this.#next.shares.push(share);
       this.#next.overlay.absorb(finished.overlay);
-      this.#next.transactions++;
+      this.#next.transactions.push({ txnId, record: finished.record });
       this.#next.bytes += finished.record.size;
       this.#issued = txnId;
       for (const number of finished.forgotten ?? []) this.#forgotten.set(number, txnId);
@@ -505,10 +508,10 @@ export class CommitQueue {
     this.#target = undefined;
   }
 
-  async #flush(group: Group): Promise<unknown> {
-    if (group.overlay.isEmpty) return undefined;
+  async #flush({ overlay, transactions }: Group): Promise<unknown> {
+    if (overlay.isEmpty) return undefined;
     try {
-      await this.#storage.commit(group.overlay.writes);
+      await this.#log.append({ transactions, writes: overlay.writes });
       return undefined;
     } catch (error) {
       return error ?? new PeerError("store.write_failed", "the storage refused the write");
@@ -529,7 +532,8 @@ export class CommitQueue {
 
   /** Settles the requests of a group, if need be with the error of its flush. */
   #settle({ group, error, elapsedMs }: Flushed): void {
-    const { overlay, requests, transactions, bytes } = group;
+    const { overlay, requests, bytes } = group;
+    const transactions = group.transactions.length;
     for (const share of group.shares) share.give();
     const isFailed = error !== undefined;
     for (const request of requests) {
@@ -569,7 +573,7 @@ function abandon(steps: Steps<unknown>): void {
 
 function newGroup(parent: Reader): Group {
   const overlay = new Overlay(parent);
-  return { overlay, requests: [], shares: [], transactions: 0, bytes: 0, lastMs: 0 };
+  return { overlay, requests: [], shares: [], transactions: [], bytes: 0, lastMs: 0 };
 }
 
 function settle(request: Request): void {

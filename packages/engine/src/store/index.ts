@@ -62,6 +62,12 @@ export {
 } from "./store.ts";
 export type { Transaction } from "./transaction.ts";
 export {
+  type CommitGroup,
+  type CommittedTransaction,
+  type TransactionLog,
+  writesLog,
+} from "./transaction-log.ts";
+export {
   type CheckedStep,
   type CheckStep,
   type CheckUpload,

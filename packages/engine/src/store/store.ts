@@ -35,6 +35,7 @@ import { Progress, type Wait } from "./progress.ts";
 import { type Head, type Identity, readHead, type UploadRecord } from "./records.ts";
 import { isServerSite } from "./server-sites.ts";
 import { Transaction, type TransactionContext } from "./transaction.ts";
+import type { TransactionLog } from "./transaction-log.ts";
 import {
   answerFromRecord,
   applyUpload,
@@ -73,6 +74,8 @@ export interface StoreOptions {
    * add to them; if it throws, the request fails. A small peer records its uploads here.
    */
   readonly onTransaction?: (transaction: Transaction, own: OwnWrites, identity: Identity) => void;
+  /** Where transactions become durable; left out, the storage alone. */
+  readonly log?: TransactionLog;
   /** Budget that all transactions of the process share; left out, this store has one of its own. */
   readonly memory?: CommitMemory;
   /** The site under which transactions write; that of the identity otherwise. */
@@ -207,6 +210,7 @@ export class Store {
         const { own } = transaction;
         if (own !== undefined) options.onTransaction?.(transaction, own, identity);
       },
+      log: options.log,
       memory: options.memory,
       pause: () => platform.pause(),
       elapsed: () => platform.elapsed(),

@@ -62,6 +62,16 @@ export async function openJournaled(
   }, options);
 }
 
+/** As openJournaled, with the journal started: for a store that is used as it is. */
+export async function openStorage(
+  folder: string,
+  options: JournaledOptions = {},
+): Promise<JournaledLmdb> {
+  const storage = await openJournaled(folder, options);
+  storage.startJournal();
+  return storage;
+}
+
 export class JournaledKeyValue<T extends JournalTree = JournalTree> implements KeyValue {
   protected readonly tree: T;
   readonly #files: SegmentFiles;

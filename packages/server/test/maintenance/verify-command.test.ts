@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openLmdb, openStore } from "@bigpeer/node";
+import { openStorage, openStore } from "@bigpeer/node";
 import { expect, test } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
@@ -102,7 +102,7 @@ test.runIf(isFullSize)(
 
 test("each problem of a store is one line with its key", async () => {
   const { dataDir, app } = await dataFolder();
-  const storage = openLmdb(appStoreFolder(dataDir, app.id));
+  const storage = await openStorage(appStoreFolder(dataDir, app.id));
   await storage.commit(new Map([["z-what", 1]]));
   await storage.close();
   const { count, lines } = await run(dataDir);
@@ -147,7 +147,7 @@ test.runIf(isFullSize)(
   "attachments that cannot be read are a problem in addition to those of the store",
   async () => {
     const { dataDir, app } = await dataFolder();
-    const storage = openLmdb(appStoreFolder(dataDir, app.id));
+    const storage = await openStorage(appStoreFolder(dataDir, app.id));
     await storage.commit(new Map([["z-what", 1]]));
     await storage.close();
     const folder = appAttachmentsFolder(dataDir, app.id);

@@ -6,10 +6,10 @@
  */
 import { writeSync } from "node:fs";
 import { Store } from "@bigpeer/engine/store";
-import { nodePlatform, openLmdb } from "@bigpeer/node";
+import { nodePlatform, openStorage } from "@bigpeer/node";
 
 const [folder, first, writers] = process.argv.slice(2);
-const store = await Store.open(openLmdb(folder), nodePlatform);
+const store = await Store.open(await openStorage(folder), nodePlatform);
 let request = Number(first);
 
 function write(number) {
