@@ -21,7 +21,7 @@ export {
   readStore,
   type StoreFolder,
   type StoreHost,
+  type StoreLog,
   type VerifyHost,
   verifyStore,
-  type Warn,
 } from "./store-folder.ts";

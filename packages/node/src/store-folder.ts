@@ -13,6 +13,8 @@ import { join } from "node:path";
 import type { Key, KeyValue, Platform, Snapshot } from "@bigpeer/engine";
 import {
   type AcceptedRest,
+  checkFormat,
+  identityIn,
   readIdentity,
   renewIdentity,
   Store,
@@ -40,13 +42,13 @@ import { checkPages, type PageReport } from "./lmdb/page-check.ts";
 /** Long enough to read a very large store from end to end. */
 const READ_MS_MAX = 7 * 86_400_000;
 
-/** Receives warnings for the operator that need no action by the caller. */
-export type Warn = (level: "warn", message: string) => void;
+/** Receives messages for the operator that need no action by the caller. */
+export type StoreLog = (level: "info" | "warn", message: string) => void;
 
 /** Resources that all stores of a process share. */
 export interface StoreHost {
   readonly platform: Platform;
-  readonly log: Warn;
+  readonly log: StoreLog;
   readonly options: StoreOptions;
   /** Opens the store on its storage, for a host that wraps the store. */
   readonly open?: (storage: KeyValue) => Promise<Store>;
@@ -57,10 +59,10 @@ export class StoreFolder {
   readonly store: Store;
   readonly folder: string;
   readonly #storage: JournaledLmdb;
-  readonly #log: Warn;
+  readonly #log: StoreLog;
   #closing: Promise<void> | undefined;
 
-  constructor(folder: string, storage: JournaledLmdb, store: Store, log: Warn) {
+  constructor(folder: string, storage: JournaledLmdb, store: Store, log: StoreLog) {
     this.folder = folder;
     this.#storage = storage;
     this.store = store;
@@ -195,13 +197,17 @@ function pinned(storage: JournaledReader, path: string): { snapshot: Snapshot; m
 
 function openReporting(folder: string, { log }: StoreHost): Promise<JournaledLmdb> {
   return openJournaled(folder, {
+    checkTree: (tree) => {
+      const identity = identityIn(tree);
+      if (identity !== undefined) checkFormat(identity);
+    },
     onReplay: (step, { entries, bytes }) => {
       const found = `${entries} writes of ${bytes} bytes`;
       const message =
         step === "begins"
           ? `the store in ${folder} was not closed cleanly: its journal has ${found}, which are applied now`
           : `the store in ${folder} has all ${found} of its journal`;
-      log("warn", message);
+      log("info", message);
     },
   });
 }

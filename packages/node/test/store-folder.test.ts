@@ -3,6 +3,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   truncateSync,
@@ -10,8 +11,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { KeyValue } from "@bigpeer/engine";
-import { FORMAT_VERSION, type Identity, Store } from "@bigpeer/engine/store";
+import { FORMAT_VERSION, type Format, type Identity, Store } from "@bigpeer/engine/store";
 import { expect, test } from "vitest";
+import { openJournaled } from "../src/journal/journaled-key-value.ts";
 import { openLmdb } from "../src/lmdb/lmdb-key-value.ts";
 import { createStore, openStore, readStore, type StoreFolder } from "../src/store-folder.ts";
 import { testHost } from "./support/store-host.ts";
@@ -142,6 +144,23 @@ test("[K1] a store of a newer format is refused with both numbers and is not ren
   expect(snapshot.get("s")).toEqual(newer.identity);
   snapshot.close();
   await reader.close();
+});
+
+test("[K1] a killed store of a newer format is refused before its journal is replayed", async () => {
+  const folder = join(temporaryFolder(), "store");
+  const storage = await openJournaled(folder);
+  const format: Format = { version: FORMAT_VERSION + 1, migrations: [] };
+  const store = await Store.open(storage, testHost().platform, { format });
+  storage.startJournal();
+  await storage.commit(new Map([["z", 1]]));
+  const killed = join(temporaryFolder(), "killed");
+  cpSync(folder, killed, { recursive: true });
+  await store.close();
+  await storage.close();
+  const before = readdirSync(killed);
+  expect(before.some((name) => name.startsWith("journal"))).toBe(true);
+  await expect(openStore(killed, testHost())).rejects.toMatchObject({ code: "store.format_newer" });
+  expect(readdirSync(killed)).toEqual(before);
 });
 
 test("a store can be read next to the process that writes it", async () => {

@@ -17,6 +17,7 @@ import {
   namesIn,
   openToOthers,
   type StoreFolder,
+  type StoreLog,
 } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 
@@ -72,7 +73,10 @@ async function openLocked(folder: string, options: PlaceOptions): Promise<PeerPl
   const { platform, open, onWarning } = options;
   const lock = await acquireFolderLock(folder);
   try {
-    const log = (_: "warn", message: string): void => onWarning(message);
+    // Apps are often ended without a close: that a journal was applied is no warning.
+    const log: StoreLog = (level, message) => {
+      if (level === "warn") onWarning(message);
+    };
     const warning = openToOthers(folder);
     if (warning !== undefined) onWarning(warning);
     const opened = await createStore(folder, { platform, log, options: {}, open });

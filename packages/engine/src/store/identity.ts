@@ -9,7 +9,7 @@
 
 import { EPOCH_MS, PeerError, siteOfBytes, type Value } from "@bigpeer/protocol";
 import { MAINTENANCE_BATCH } from "../limits.ts";
-import type { Key, KeyValue, Platform } from "../platform.ts";
+import type { Key, KeyValue, Platform, Reader } from "../platform.ts";
 import { HEAD_KEY, IDENTITY_KEY, transactionRange } from "./keys.ts";
 import { FIRST_HEAD, type Head, type Identity, readHead } from "./records.ts";
 import { serverSiteKey } from "./server-sites.ts";
@@ -47,10 +47,28 @@ export const CURRENT_FORMAT: Format = { version: FORMAT_VERSION, migrations: MIG
 export function readIdentity(storage: Pick<KeyValue, "snapshot">): Identity | undefined {
   const snapshot = storage.snapshot();
   try {
-    return snapshot.get(IDENTITY_KEY) as Identity | undefined;
+    return identityIn(snapshot);
   } finally {
     snapshot.close();
   }
+}
+
+/** Throws `store.format_newer` or `store.corrupt` if a store is not of this format or an older one. */
+export function checkFormat(identity: Identity, version: number = FORMAT_VERSION): void {
+  if (typeof identity.format !== "number") {
+    throw new PeerError("store.corrupt", "expected the identity of a store");
+  }
+  if (identity.format > version) {
+    const message =
+      `the store has format ${identity.format}, this version reads up to ${version}; ` +
+      "use the version that wrote it, or a newer one";
+    throw new PeerError("store.format_newer", message);
+  }
+}
+
+/** The identity in a store; undefined when it is empty. */
+export function identityIn(reader: Pick<Reader, "get">): Identity | undefined {
+  return reader.get(IDENTITY_KEY) as Identity | undefined;
 }
 
 /** The identity of a store in the current format: created if new, migrated if old. */
@@ -61,15 +79,7 @@ export async function openIdentity(
 ): Promise<Identity> {
   const identity = readIdentity(storage);
   if (identity === undefined) return createIdentity(storage, platform, format.version);
-  if (typeof identity.format !== "number") {
-    throw new PeerError("store.corrupt", "expected the identity of a store");
-  }
-  if (identity.format > format.version) {
-    const message =
-      `the store has format ${identity.format}, this version reads up to ${format.version}; ` +
-      "use the version that wrote it, or a newer one";
-    throw new PeerError("store.format_newer", message);
-  }
+  checkFormat(identity, format.version);
   return migrate(storage, identity, format);
 }
 

@@ -26,8 +26,10 @@ export { CommitMemory } from "./commit-memory.ts";
 export type { Committed, Evaluate, Flush } from "./commit-queue.ts";
 export {
   CURRENT_FORMAT,
+  checkFormat,
   FORMAT_VERSION,
   type Format,
+  identityIn,
   type Migration,
   readIdentity,
   renewIdentity,

@@ -30,10 +30,11 @@ test("[K22] a log gets the transactions of a flush in order, as the change log h
   );
   const txnIds = (await Promise.all(written)).map(({ txnId }) => txnId);
   expect(groups).toHaveLength(1);
-  const [{ transactions = [], writes } = { transactions: [], writes: new Map() }] = groups;
-  expect(transactions.map(({ txnId }) => txnId)).toEqual(txnIds);
-  for (const { txnId, record } of transactions) {
-    expect(writes.get(transactionKey(txnId))).toBe(record);
+  for (const { transactions, writes } of groups) {
+    expect(transactions.map(({ txnId }) => txnId)).toEqual(txnIds);
+    for (const { txnId, record } of transactions) {
+      expect(writes.get(transactionKey(txnId))).toBe(record);
+    }
   }
   await store.close();
 });

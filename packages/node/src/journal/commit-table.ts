@@ -9,6 +9,7 @@
 
 import { assert } from "@bigpeer/protocol";
 import type { EncodedWrite } from "../lmdb/encoded-write.ts";
+import type { View } from "../lmdb/held-snapshot.ts";
 import type { PageEstimate } from "../lmdb/page-estimate.ts";
 import type { JournaledWrites } from "./journal-payload.ts";
 import type { JournalTree } from "./journal-tree.ts";
@@ -17,6 +18,7 @@ import { TableLayer } from "./table-layer.ts";
 
 export class CommitTable {
   readonly #tree: JournalTree;
+  readonly #pageSize: number;
   #active: TableLayer;
   #frozen: TableLayer | undefined;
   #version = 0;
@@ -32,7 +34,8 @@ export class CommitTable {
 
   constructor(tree: JournalTree) {
     this.#tree = tree;
-    this.#active = new TableLayer(tree.pageSize);
+    this.#pageSize = tree.pageSize;
+    this.#active = new TableLayer(this.#pageSize);
   }
 
   get isEmpty(): boolean {
@@ -48,14 +51,15 @@ export class CommitTable {
     return this.#frozen;
   }
 
-  /** Approximate memory of all layers, with those that only old views read. */
-  get bytes(): number {
-    return this.#active.bytes + (this.#frozen?.bytes ?? 0) + this.#retainedBytes;
-  }
-
   /** Memory that only old views need. */
   get retainedBytes(): number {
     return this.#retainedBytes;
+  }
+
+  /** Whether a view keeps a layer that nothing else needs. */
+  isRetaining(view: View): boolean {
+    if (!(view instanceof LayeredView)) return false;
+    return view.layers.some((layer) => layer !== this.#active && layer !== this.#frozen);
   }
 
   /** The newest state. Counts one reference for the caller. */
@@ -95,7 +99,7 @@ export class CommitTable {
   freeze(): TableLayer {
     assert(this.#frozen === undefined, "one frozen layer at a time");
     this.#frozen = this.#active;
-    this.#active = new TableLayer(this.#tree.pageSize);
+    this.#active = new TableLayer(this.#pageSize);
     this.dropCurrent();
     return this.#frozen;
   }
@@ -104,8 +108,9 @@ export class CommitTable {
   dropFrozen(): void {
     const layer = this.#frozen;
     assert(layer !== undefined, "a frozen layer");
-    this.#frozen = undefined;
+    // Before, so that its own view does not count as an old one.
     this.dropCurrent();
+    this.#frozen = undefined;
     if (this.#readers.has(layer)) this.#retainedBytes += layer.bytes;
   }
 

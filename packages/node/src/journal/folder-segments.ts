@@ -44,11 +44,6 @@ const syncAsync = promisify(fdatasync);
 
 const ZEROS = new Uint8Array(1024 * 1024);
 
-/** Whether a file of a store's folder belongs to its journal. */
-export function isJournalFile(name: string): boolean {
-  return name === SPARE || NAME.test(name);
-}
-
 export class FolderSegments implements SegmentFiles {
   readonly #folder: string;
   /** The spare file, when it is known to exist, with its size. */
@@ -100,8 +95,12 @@ export class FolderSegments implements SegmentFiles {
     return this.#inTurn(() => this.#prepare(size));
   }
 
-  release(number: number): Promise<void> {
-    return this.#inTurn(() => this.#release(number));
+  recycle(number: number): Promise<void> {
+    return this.#inTurn(() => this.#recycle(number));
+  }
+
+  async settled(): Promise<void> {
+    await this.#last;
   }
 
   removeAll(): Promise<void> {
@@ -135,26 +134,19 @@ export class FolderSegments implements SegmentFiles {
 
   async #prepare(size: number): Promise<void> {
     if (this.#spare !== undefined && this.#spare.size >= size) return;
-    const path = join(this.#folder, SPARE);
-    const handle = await open(path, O_RDWR | O_CREAT, FILE_MODE);
-    const found = (await handle.stat()).size;
     try {
-      await handle.chmod(FILE_MODE);
-      for (let at = found; at < size; at += ZEROS.length) {
-        await writeAll(handle, ZEROS.subarray(0, Math.min(ZEROS.length, size - at)), at);
+      const handle = await open(join(this.#folder, SPARE), O_RDWR | O_CREAT, FILE_MODE);
+      try {
+        this.#spare = { size: await fill(handle, size) };
+      } finally {
+        await handle.close();
       }
-      await handle.sync();
-      this.#spare = { size: Math.max(found, size) };
     } catch (cause) {
-      // What it had before can still be used.
-      await handle.truncate(found);
       throw failed(`the space for a journal segment in ${this.#folder}`, cause);
-    } finally {
-      await handle.close();
     }
   }
 
-  async #release(number: number): Promise<void> {
+  async #recycle(number: number): Promise<void> {
     if (this.#spare !== undefined) return rm(this.#path(number), { force: true });
     const spare = join(this.#folder, SPARE);
     await rename(this.#path(number), spare);
@@ -194,6 +186,22 @@ class FolderSegment implements SegmentFile {
 
   close(): Promise<void> {
     return this.#handle.close();
+  }
+}
+
+/** Makes a file at least `size` bytes long, on the disk. If it fails, the file is as long as before. */
+async function fill(handle: FileHandle, size: number): Promise<number> {
+  const { size: found } = await handle.stat();
+  try {
+    await handle.chmod(FILE_MODE);
+    for (let at = found; at < size; at += ZEROS.length) {
+      await writeAll(handle, ZEROS.subarray(0, Math.min(ZEROS.length, size - at)), at);
+    }
+    await handle.sync();
+    return Math.max(found, size);
+  } catch (error) {
+    await handle.truncate(found);
+    throw error;
   }
 }
 

@@ -83,7 +83,7 @@ function contentOf(segments: readonly Segment[], mark: JournalMark): JournalCont
       );
     }
     const next = segments[i + 1];
-    // What a later segment begins with makes void what an earlier one has there (K6).
+    // What a later segment begins with makes void what an earlier one has there (K83).
     for (const entry of scanned.entries) {
       if (next !== undefined && entry.position >= next.header.first) break;
       if (entry.kind === "continued") throw missing(`the segment after ${place}`);

@@ -24,7 +24,8 @@ export interface JournalTree {
   readonly pageSize: number;
   view(): TreeView;
   loadShapes(): void;
-  reserve(commits: readonly PageEstimate[]): Promise<void> | undefined;
+  isReserved(commits: readonly PageEstimate[]): boolean;
+  reserve(commits: readonly PageEstimate[]): Promise<void>;
   write(commit: TreeCommit): Promise<void>;
   /** Throws what a use of a closed storage throws. */
   refuse(): never;

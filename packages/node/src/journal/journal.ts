@@ -51,6 +51,8 @@ export class Journal {
   readonly #journalId: Uint8Array;
   /** All that are not released, in order. */
   readonly #segments: Segment[] = [];
+  /** Files that are being closed. */
+  readonly #closing = new Set<Promise<void>>();
   readonly #sizeLeast: number;
   readonly #sizeMax: number;
   #segmentSize: number;
@@ -111,21 +113,30 @@ export class Journal {
   }
 
   /**
+   * Makes an entry that failed void, if it is not yet. Rejects as append. Before it resolves, the
+   * tree must not get anything that is later than that entry.
+   */
+  async repair(): Promise<void> {
+    if (this.#segments.at(-1)?.isFinished === true) await this.#next(0);
+  }
+
+  /**
    * Gives up the segments before `number`, which a durable mark names as the first that is needed:
    * later segments may be needed no more either, but the mark must name one that exists.
    */
-  async release(number: number): Promise<void> {
+  async recycle(number: number): Promise<void> {
     for (;;) {
       const [oldest] = this.#segments;
       if (oldest === undefined || oldest.header.number >= number || !oldest.isFinished) return;
       this.#segments.shift();
-      await this.#files.release(oldest.header.number);
+      await this.#files.recycle(oldest.header.number);
     }
   }
 
   /** Closes the files, and leaves them where they are. */
   async close(): Promise<void> {
     for (const segment of this.#segments) this.#finish(segment);
+    await Promise.all(this.#closing);
   }
 
   async #segmentFor(size: number): Promise<Segment> {
@@ -143,7 +154,8 @@ export class Journal {
     const before = this.#segments.at(-1);
     const number = (before?.header.number ?? 0) + 1;
     const header = { journalId: this.#journalId, number, first: this.#position + 1 };
-    const file = await this.#create(header, HEADER_SIZE + size + CONTINUED_SIZE);
+    const space = await this.#prepareFor(HEADER_SIZE + size + CONTINUED_SIZE);
+    const file = await this.#create(header, space);
     if (before !== undefined) before.last = this.#position;
     const next: Segment = {
       file,
@@ -158,18 +170,32 @@ export class Journal {
     return next;
   }
 
-  /** Twice as large as the last one, or as small as it may be if the disk is full. */
-  async #create(header: SegmentHeader, sizeMin: number): Promise<SegmentFile> {
+  /**
+   * Prepares the space of the next segment: twice that of the last one, or as little as possible if
+   * the disk is full. Returns its size. If it fails, nothing has changed.
+   */
+  async #prepareFor(sizeMin: number): Promise<number> {
     const larger = Math.min(this.#segmentSize * 2, this.#sizeMax);
-    const create = (size: number): Promise<SegmentFile> =>
-      this.#files.create(header.number, Math.max(size, sizeMin), encodeHeader(header));
+    const [wanted, least] = [Math.max(larger, sizeMin), Math.max(this.#sizeLeast, sizeMin)];
     try {
-      const file = await create(larger);
+      await this.#files.prepare(wanted);
       this.#segmentSize = larger;
-      return file;
+      return wanted;
     } catch (error) {
       if (!(error instanceof PeerError) || error.code !== "store.full") throw error;
-      return create(this.#sizeLeast);
+      await this.#files.prepare(least);
+      return least;
+    }
+  }
+
+  async #create(header: SegmentHeader, size: number): Promise<SegmentFile> {
+    try {
+      return await this.#files.create(header.number, size, encodeHeader(header));
+    } catch (error) {
+      // The segment may exist all the same, and would make void what the last one gets from here on.
+      const last = this.#segments.at(-1);
+      if (last !== undefined) this.#finish(last);
+      throw error;
     }
   }
 
@@ -184,7 +210,9 @@ export class Journal {
   #finish(segment: Segment): void {
     if (segment.isFinished) return;
     segment.isFinished = true;
-    void segment.file.close().catch(() => {});
+    const closing = segment.file.close().catch(() => {});
+    this.#closing.add(closing);
+    void closing.then(() => this.#closing.delete(closing));
   }
 
   #prepare(segment: Segment): void {

@@ -13,13 +13,14 @@
  */
 
 import { randomBytes } from "node:crypto";
-import type { Key, KeyValue, Snapshot, Writes } from "@bigpeer/engine";
+import type { Key, KeyValue, Reader, Snapshot, Writes } from "@bigpeer/engine";
 import { assert, PeerError } from "@bigpeer/protocol";
 import { CommitEncoder, ENTRIES_AT_ONCE } from "../lmdb/commit-encoder.ts";
 import type { EncodedWrite } from "../lmdb/encoded-write.ts";
 import { SnapshotHolder } from "../lmdb/held-snapshot.ts";
 import { type LmdbOptions, SNAPSHOT_LIFE_MS } from "../lmdb/lmdb-key-value.ts";
 import { LmdbTree, type OnEnd } from "../lmdb/lmdb-tree.ts";
+import type { PageEstimate } from "../lmdb/page-estimate.ts";
 import { type ShapeRecord, shapeRecords } from "../lmdb/shape-records.ts";
 import { CommitTable } from "./commit-table.ts";
 import { FolderSegments } from "./folder-segments.ts";
@@ -37,6 +38,11 @@ import { TreeWriter } from "./tree-writer.ts";
 export interface JournaledOptions extends Omit<LmdbOptions, "readOnly"> {
   /** Called when entries of the journal are replayed, because the storage was not closed cleanly. */
   readonly onReplay?: OnReplay;
+  /**
+   * Called with the tree before its journal is looked at, which may be of a version of the software
+   * that this one does not know. If it throws, the storage is not opened, and is left as it is.
+   */
+  readonly checkTree?: (tree: Pick<Reader, "get">) => void;
   /** For tests; JOURNAL_LIMITS otherwise. */
   readonly limits?: Partial<JournalLimits>;
 }
@@ -85,6 +91,10 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
   #isJournaling = false;
   /** Set from the first commit on that it gets. */
   #journal: Journal | undefined;
+  /** The same, also if the tree does not name it yet. */
+  #begun: Journal | undefined;
+  /** Whether it may have made files. */
+  #isBeginning = false;
   /** The first segment that is needed, by the last mark that was made. */
   #markedSegment = 0;
   readonly #work = new Set<Promise<unknown>>();
@@ -107,17 +117,30 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
     this.writer = new TreeWriter(tree, this.#table, {
       limits: this.#limits,
       mark: (position) => this.#marks(position),
-      written: () => this.#release(),
+      written: () => this.#recycle(),
     });
   }
 
-  protected async recover(onReplay: OnReplay = () => {}): Promise<this> {
+  protected async recover({
+    onReplay = () => {},
+    checkTree,
+  }: JournaledOptions = {}): Promise<this> {
     try {
+      if (checkTree !== undefined) this.#checkTree(checkTree);
       this.#position = await recover(this.tree, this.#files, onReplay);
       return this;
     } catch (error) {
       await this.tree.close();
       throw error;
+    }
+  }
+
+  #checkTree(check: (tree: Pick<Reader, "get">) => void): void {
+    const view = this.tree.view();
+    try {
+      check(view);
+    } finally {
+      view.release();
     }
   }
 
@@ -127,22 +150,26 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
   }
 
   snapshot(): Snapshot {
-    this.#checkOpen();
+    this.checkOpen();
     return this.#snapshots.hold(this.#table.view());
   }
 
   async commit(writes: Writes): Promise<void> {
     assert(!this.#isCommitting, "one commit at a time");
-    this.#checkOpen();
+    this.checkOpen();
     if (writes.size === 0) return;
     // Set at once, so that no other work on the tree comes before this commit.
     this.#isCommitting = true;
-    if (this.#before !== undefined) await this.#before;
     try {
-      await this.track(this.#commit(writes));
+      await this.track(this.#commitInTurn(writes));
     } finally {
       this.#isCommitting = false;
     }
+  }
+
+  async #commitInTurn(writes: Writes): Promise<void> {
+    if (this.#before !== undefined) await this.#before;
+    await this.#commit(writes);
   }
 
   close(): Promise<void> {
@@ -153,8 +180,8 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
   /** Runs work on the tree between two commits, when the table is in it. */
   protected async betweenCommits<R>(work: () => Promise<R>): Promise<R> {
     while (this.#isCommitting || this.#before !== undefined) await Promise.allSettled(this.#work);
-    this.#checkOpen();
-    const working = this.track(this.writer.exclusively(work));
+    this.checkOpen();
+    const working = this.track(this.#afterTable(work));
     this.#before = working.catch(() => {});
     try {
       return await working;
@@ -163,12 +190,17 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
     }
   }
 
+  async #afterTable<R>(work: () => Promise<R>): Promise<R> {
+    await this.writer.drain();
+    return this.writer.exclusively(work);
+  }
+
   protected track<R>(work: Promise<R>): Promise<R> {
     this.#work.add(work);
     return work.finally(() => this.#work.delete(work));
   }
 
-  #checkOpen(): void {
+  protected checkOpen(): void {
     if (this.#closing !== undefined) this.tree.refuse();
   }
 
@@ -180,19 +212,21 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
       // The journal stays, and is replayed when the storage is opened again.
     }
     this.writer.stop();
-    await this.#journal?.close();
+    await this.#begun?.close();
+    await this.#files.settled();
     await this.tree.close();
   }
 
   /** A storage that is closed has no journal. */
   async #endJournal(): Promise<void> {
     await this.writer.drain();
-    const journal = this.#journal;
-    if (journal === undefined) return;
-    const { journalId, position } = journal;
-    const mark = encodeMark({ journalId, position, segment: 0, isOpen: false });
-    await this.tree.write({ values: [], beside: [mark] });
-    await journal.close();
+    if (!this.#isBeginning) return;
+    if (this.#journal !== undefined) {
+      const { journalId, position } = this.#journal;
+      const mark = encodeMark({ journalId, position, segment: 0, isOpen: false });
+      await this.tree.write({ values: [], beside: [mark] });
+    }
+    await this.#begun?.close();
     await this.#files.removeAll();
   }
 
@@ -214,14 +248,16 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
     return payloadSize(encoded) <= this.#limits.payloadBytesMax;
   }
 
-  /** On a full disk the journal has space again when its entries are in the tree. */
   async #append(encoded: JournaledWrites): Promise<void> {
     try {
       await this.#appendOnce(encoded);
     } catch (error) {
-      const isFull = error instanceof PeerError && error.code === "store.full";
-      if (!isFull || this.#table.isEmpty) throw error;
-      await this.writer.drain();
+      if (!(error instanceof PeerError)) throw error;
+      // On a full disk the journal has space again when its entries are in the tree.
+      if (error.code === "store.full" && !this.#table.isEmpty) await this.writer.drain();
+      // The tree is being opened again after a write of it failed.
+      else if (error.code === "store.busy") await this.writer.whenIdle();
+      else throw error;
       await this.#appendOnce(encoded);
     }
   }
@@ -229,51 +265,63 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
   async #appendOnce(encoded: JournaledWrites): Promise<void> {
     if (this.writer.hasFailed) await this.writer.drain();
     if (this.writer.isBehind) await this.writer.whenWritten();
-    this.#journal ??= await this.#beginJournal();
-    this.writer.hold();
+    const journal = this.#journal ?? (await this.#beginJournal());
+    this.writer.pauseFreezing();
     try {
-      const { all, own } = this.#table.planned(encoded.values);
-      // No promise if there is space, so that the write starts before any other work.
-      const growth = this.tree.reserve(all);
-      if (growth !== undefined) await growth;
+      const pages = await this.#reserve(encoded.values);
       const size = payloadSize(encoded);
       const entry = newEntry(size);
       const values = writePayload(entry, PAYLOAD_START, encoded);
-      const position = await this.#journal.append(entry, size);
-      this.#table.add({ values, beside: encoded.beside }, { position, pages: own });
+      const position = await journal.append(entry, size);
+      this.#table.add({ values, beside: encoded.beside }, { position, pages });
     } finally {
-      this.writer.release();
+      this.writer.resumeFreezing();
     }
     const { retainedBytesMax } = this.#limits;
-    while (this.#table.retainedBytes > retainedBytesMax && this.#snapshots.endOldest());
+    while (this.#table.retainedBytes > retainedBytesMax && this.#endOldest());
+  }
+
+  /** Ensures that the tree has space for the writes, and for those that wait before them. */
+  #reserve(values: readonly EncodedWrite[]): PageEstimate | Promise<PageEstimate> {
+    const { all, own } = this.#table.planned(values);
+    // No promise if there is space, so that the write starts before any other work.
+    if (this.tree.isReserved(all)) return own;
+    // The file does not grow while LMDB writes to it.
+    return this.writer.exclusively(async () => {
+      const later = this.#table.planned(values);
+      await this.tree.reserve(later.all);
+      return later.own;
+    });
+  }
+
+  #endOldest(): boolean {
+    return this.#snapshots.endOldest((view) => this.#table.isRetaining(view));
   }
 
   /** The tree says that it has a journal before the first entry is in it. */
   async #beginJournal(): Promise<Journal> {
-    const journalId = randomBytes(JOURNAL_ID_SIZE);
+    this.#isBeginning = true;
     const position = this.#position;
+    const journalId = randomBytes(JOURNAL_ID_SIZE);
     const start = { journalId, position, limits: this.#limits };
-    const journal = await Journal.begin(this.#files, start);
-    const mark = encodeMark({ journalId, position, segment: 1, isOpen: true });
-    try {
-      await this.writer.exclusively(() => this.tree.write({ values: [], beside: [mark] }));
-      return journal;
-    } catch (error) {
-      await journal.close();
-      await this.#files.removeAll().catch(() => {});
-      throw error;
-    }
+    const journal = (this.#begun ??= await Journal.begin(this.#files, start));
+    const mark = { journalId: journal.journalId, position, segment: 1, isOpen: true };
+    const beside = [encodeMark(mark)];
+    await this.writer.exclusively(() => this.tree.write({ values: [], beside }));
+    this.#journal = journal;
+    return journal;
   }
 
   async #writeDirectly(encoded: JournaledWrites): Promise<void> {
     await this.writer.drain();
+    await this.#journal?.repair();
     // Every snapshot taken meanwhile shows the state before.
     this.#table.hold();
     const values = [...encoded.values] as EncodedWrite[];
     const beside = [...encoded.beside, ...this.#marks(this.#journal?.position ?? 0)];
     await this.writer.exclusively(() => this.tree.write({ values, beside }));
     this.#table.advance();
-    this.#release();
+    this.#recycle();
   }
 
   #marks(position: number): ShapeRecord[] {
@@ -285,9 +333,9 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
     return [encodeMark({ journalId, position, segment, isOpen: true })];
   }
 
-  #release(): void {
+  #recycle(): void {
     // A segment that cannot be given up is found, and removed, when the storage is opened again.
-    void this.#journal?.release(this.#markedSegment).catch(() => {});
+    void this.#journal?.recycle(this.#markedSegment).catch(() => {});
   }
 }
 
@@ -297,11 +345,12 @@ export class JournaledLmdb extends JournaledKeyValue<LmdbTree> {
     open: (onEnd: OnEnd) => JournaledParts<LmdbTree>,
     options: JournaledOptions,
   ): Promise<JournaledLmdb> {
-    return new JournaledLmdb(open, options).recover(options.onReplay);
+    return new JournaledLmdb(open, options).recover(options);
   }
 
   /** As LmdbTree.copyTo, of everything that was committed before. */
   copyTo(folder: string): Promise<void> {
+    this.checkOpen();
     return this.track(this.#copyTo(folder));
   }
 

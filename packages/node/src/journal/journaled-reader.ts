@@ -6,8 +6,12 @@
  * meanwhile, because its entries are in the tree by then, both are read again.
  */
 
+import { join } from "node:path";
 import type { Snapshot } from "@bigpeer/engine";
+import { PeerError } from "@bigpeer/protocol";
 import { SnapshotHolder } from "../lmdb/held-snapshot.ts";
+import { DATA_FILE } from "../lmdb/lmdb-environment.ts";
+import { trimFile } from "../lmdb/lmdb-file.ts";
 import { type LmdbOptions, SNAPSHOT_LIFE_MS } from "../lmdb/lmdb-key-value.ts";
 import { LmdbTree } from "../lmdb/lmdb-tree.ts";
 import { readShapes, shapeKey } from "../lmdb/shape-records.ts";
@@ -19,8 +23,14 @@ import type { TreeView } from "./journal-tree.ts";
 import { LayeredView } from "./layered-view.ts";
 import type { TableLayer } from "./table-layer.ts";
 
-/** What is damaged stays so; what only changes meanwhile is read again. */
-const ATTEMPTS_MAX = 100;
+/** What is damaged stays so; what only changes meanwhile is read again, after a moment. */
+const ATTEMPTS_MAX = 40;
+const SLEEP_MS = 5;
+
+/** Blocks this thread: a snapshot is taken at once. */
+function sleep(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SLEEP_MS);
+}
 
 /** Throws as openLmdb. */
 export function readJournaled(
@@ -46,7 +56,12 @@ export class JournaledReader {
   snapshot(): Snapshot {
     const { tree, content } = this.#read();
     const layer = layerOf(content, this.#tree.pageSize);
-    this.#learn(layer);
+    try {
+      this.#learn(layer);
+    } catch (error) {
+      tree.release();
+      throw error;
+    }
     const state = { state: {}, version: 1, layers: layer.isEmpty ? [] : [layer], tree };
     return this.#snapshots.hold(new LayeredView(state, this.#tree.reader, () => {}));
   }
@@ -72,7 +87,9 @@ export class JournaledReader {
         return { tree, content: readJournal(this.#files, decodeMark(tree.recordBeside(MARK_KEY))) };
       } catch (error) {
         tree.release();
-        if (attempt === ATTEMPTS_MAX) throw error;
+        const mayChange = error instanceof PeerError && error.code === "store.corrupt";
+        if (!mayChange || attempt === ATTEMPTS_MAX) throw error;
+        sleep();
       }
     }
   }
@@ -100,4 +117,6 @@ export async function completeCopy(folder: string, content: JournalContent): Pro
   } finally {
     await copy.close();
   }
+  // A copy is not written to: it needs no space for the next commits.
+  trimFile(join(folder, DATA_FILE));
 }

@@ -21,15 +21,20 @@ export interface SegmentFiles {
   read(number: number): Buffer | undefined;
   /**
    * Makes the segment `number` with `header` as its first bytes: durable, with all its space on the
-   * disk, when it resolves; a crash leaves all of it or no such segment. It reuses the file of a
-   * released segment if one is large enough. Rejects with PeerError `store.full` or
-   * `store.write_failed`.
+   * disk, when it resolves; a crash leaves all of it or no such segment. It uses the space that was
+   * prepared. Rejects with PeerError `store.full` or `store.write_failed`; then the segment may exist
+   * or not.
    */
   create(number: number, size: number, header: Uint8Array): Promise<SegmentFile>;
-  /** Makes a file ready for the next `create`, so that it need not wait for the disk. */
+  /**
+   * Prepares space for the next `create`: the file of a segment that was given up, if there is one.
+   * Rejects as `create`; then no segment has changed.
+   */
   prepare(size: number): Promise<void>;
   /** Gives up a segment, which must be closed: its file may be used again. */
-  release(number: number): Promise<void>;
+  recycle(number: number): Promise<void>;
+  /** Waits for all that was asked for. */
+  settled(): Promise<void>;
   /** Removes all files, those that are kept to be used again included. */
   removeAll(): Promise<void>;
 }

@@ -18,6 +18,8 @@ import type { JournaledWrites } from "./journal-payload.ts";
 interface Slot {
   readonly version: number;
   readonly write: EncodedWrite;
+  /** The largest size of a write of this key, for which space is reserved. */
+  readonly sizeMax: number;
   /** The write before, if a snapshot may read it. */
   readonly older: Slot | undefined;
 }
@@ -53,7 +55,10 @@ export class TableLayer {
     return this.#slots.size;
   }
 
-  /** Approximate memory, with the versions that it keeps for snapshots. */
+  /**
+   * Approximate memory. It never falls: each commit is one piece of memory, which a single write in it
+   * keeps.
+   */
   get bytes(): number {
     return this.#bytes;
   }
@@ -78,7 +83,8 @@ export class TableLayer {
     const pages = this.#pages.copy();
     for (const each of values) {
       const slot = this.#slots.get(each.key);
-      if (slot === undefined || slot.write.size < each.size) pages.add(each);
+      if (slot === undefined) pages.add(each);
+      else if (slot.sizeMax < each.size) pages.resize(each, slot.sizeMax, each.size);
     }
     return pages;
   }
@@ -92,10 +98,10 @@ export class TableLayer {
     for (const write of values) {
       const before = this.#slots.get(write.key);
       const older = keepsOlder ? before : undefined;
-      this.#slots.set(write.key, { version, write, older });
+      const sizeMax = Math.max(write.size, before?.sizeMax ?? 0);
+      this.#slots.set(write.key, { version, write, sizeMax, older });
       if (before === undefined) this.#addKey(write.key);
-      else if (!keepsOlder) this.#bytes -= memoryOf(before);
-      this.#bytes += sizeOf(write);
+      this.#bytes += SLOT_BYTES + write.size + write.keySize;
     }
     for (const record of beside) this.#beside.push(record);
     this.#position = commit.position;
@@ -152,16 +158,4 @@ function* walkAll(walks: readonly Iterator<Key, undefined>[]): Generator<Key, un
   for (const walk of walks) {
     for (let step = walk.next(); step.done !== true; step = walk.next()) yield step.value;
   }
-}
-
-function sizeOf({ size, keySize }: EncodedWrite): number {
-  return SLOT_BYTES + size + keySize;
-}
-
-/** With the older versions. */
-function memoryOf(slot: Slot): number {
-  let bytes = 0;
-  let each: Slot | undefined = slot;
-  for (; each !== undefined; each = each.older) bytes += sizeOf(each.write);
-  return bytes;
 }

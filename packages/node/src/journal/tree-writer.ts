@@ -29,8 +29,11 @@ export class TreeWriter {
   readonly #host: TreeWriterHost;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Whether the active layer has waited long enough. */
+  #isDue = false;
   #failure: unknown;
-  #isHeld = false;
+  /** Set while the active layer must not be frozen. */
+  #pause: Pause | undefined;
   #isStopped = false;
 
   constructor(tree: JournalTree, table: CommitTable, host: TreeWriterHost) {
@@ -49,24 +52,31 @@ export class TreeWriter {
     return this.#table.frozen !== undefined && this.#isFull(this.#table.active);
   }
 
-  /** Until `release` the active layer is not frozen: a commit that was planned for it is under way. */
-  hold(): void {
-    this.#isHeld = true;
+  /** Until it is resumed, the active layer is not frozen: a commit was planned for it. */
+  pauseFreezing(): void {
+    this.#pause = newPause();
   }
 
-  release(): void {
-    this.#isHeld = false;
+  resumeFreezing(): void {
+    this.#pause?.end();
+    this.#pause = undefined;
     this.#check();
   }
 
-  /** Writes everything that is in the table. Rejects if the tree cannot be written. */
+  /** Writes everything that is in the table now. Rejects if the tree cannot be written. */
   async drain(): Promise<void> {
-    while (!this.#table.isEmpty) {
+    const { active, frozen } = this.#table;
+    const isLeft = (): boolean =>
+      (frozen !== undefined && this.#table.frozen === frozen) ||
+      this.#table.frozen === active ||
+      (this.#table.active === active && !active.isEmpty);
+    while (isLeft()) {
       if (this.#running === undefined) this.#start();
+      // Nothing runs if the layer must not be frozen now.
+      if (this.#running === undefined) await this.#pause?.ended;
       await this.#running;
       if (this.#failure !== undefined) throw this.#failure;
     }
-    await this.#running;
   }
 
   /** Waits until the layer that is being written is in the tree. Rejects if it cannot be. */
@@ -76,9 +86,14 @@ export class TreeWriter {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Runs other work on the tree, which writes one commit at a time. */
-  async exclusively<T>(work: () => Promise<T>): Promise<T> {
+  /** Waits until nothing is written to the tree, whatever came of it. */
+  async whenIdle(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
+  }
+
+  /** Runs other work on the tree, which does one thing at a time. */
+  async exclusively<T>(work: () => Promise<T>): Promise<T> {
+    await this.whenIdle();
     const working = work();
     this.#running = working.then(
       () => {},
@@ -98,25 +113,27 @@ export class TreeWriter {
   }
 
   #check(): void {
-    if (this.#running !== undefined || this.#isStopped) return;
-    const { active, frozen } = this.#table;
-    if (this.#failure === undefined && (frozen !== undefined || this.#isFull(active)))
-      this.#start();
-    else if (!this.#table.isEmpty) this.#arm();
+    if (this.#running !== undefined || this.#isStopped || this.#table.isEmpty) return;
+    const isWanted = this.#table.frozen !== undefined || this.#isFull(this.#table.active);
+    if (this.#isDue || (isWanted && this.#failure === undefined)) this.#start();
+    if (this.#running === undefined && !this.#isDue) this.#arm();
   }
 
   #arm(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      if (this.#running === undefined && !this.#isStopped) this.#start();
+      this.#isDue = true;
+      this.#check();
     }, this.#host.limits.layerMs).unref();
   }
 
   #start(): void {
-    if (this.#table.frozen === undefined && (this.#isHeld || this.#table.active.isEmpty)) return;
+    const { active, frozen } = this.#table;
+    if (frozen === undefined && (this.#pause !== undefined || active.isEmpty)) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#running = this.#write(this.#table.frozen ?? this.#table.freeze()).finally(() => {
+    this.#isDue = false;
+    this.#running = this.#write(frozen ?? this.#table.freeze()).finally(() => {
       this.#running = undefined;
       this.#check();
     });
@@ -125,6 +142,8 @@ export class TreeWriter {
   /** Never rejects. */
   async #write(layer: TableLayer): Promise<void> {
     try {
+      // It is there already, unless a commit before used more than was estimated.
+      await this.#tree.reserve([layer.pages]);
       await this.#tree.write({
         values: layer.newest(),
         beside: [...layer.beside, ...this.#host.mark(layer.position)],
@@ -143,4 +162,17 @@ export class TreeWriter {
     const { layerBytes, layerKeys } = this.#host.limits;
     return bytes >= layerBytes || keyCount >= layerKeys;
   }
+}
+
+interface Pause {
+  readonly ended: Promise<void>;
+  readonly end: () => void;
+}
+
+function newPause(): Pause {
+  let end: (() => void) | undefined;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return { ended, end: () => end?.() };
 }

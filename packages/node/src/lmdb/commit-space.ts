@@ -51,23 +51,28 @@ export class CommitSpace {
     return this.#takeSpare(entries) ? undefined : this.#grow(entries);
   }
 
-  /**
-   * The same for commits that LMDB gets later, one after the other; each may still grow. Calls
-   * after the first of them was written must follow a call of `forget`.
-   */
-  takeFor(commits: readonly PageEstimate[]): Promise<void> | undefined {
+  /** Whether the file has space for these commits too, which LMDB gets later, in this order. */
+  hasFor(commits: readonly PageEstimate[]): boolean {
+    return this.#sizeFor(commits) <= this.#size;
+  }
+
+  /** Takes space for commits that LMDB gets later. No commit may be under way. */
+  async takeFor(commits: readonly PageEstimate[]): Promise<void> {
+    const sizeMin = this.#sizeFor(commits);
+    if (sizeMin > this.#size) await this.#growTo(sizeMin, this.#readSize().pageSize, 0);
+  }
+
+  /** Called after each commit: what is known of the size of the tree is old. */
+  forget({ isReserved }: { readonly isReserved: boolean }): void {
+    this.#before = undefined;
+    if (isReserved) this.#known = undefined;
+  }
+
+  #sizeFor(commits: readonly PageEstimate[]): number {
     this.#before ??= this.#readSize();
     let pageCount = 0;
     for (const commit of commits) pageCount += commit.pagesIn(grown(this.#before, pageCount));
-    const sizeMin = (this.#before.lastPageNumber + 1 + pageCount) * this.#before.pageSize;
-    if (sizeMin <= this.#size) return undefined;
-    return this.#growTo(sizeMin, this.#before.pageSize, 0);
-  }
-
-  /** Called after each commit for which space was taken with `takeFor`. */
-  forget(): void {
-    this.#before = undefined;
-    this.#known = undefined;
+    return (this.#before.lastPageNumber + 1 + pageCount) * this.#before.pageSize;
   }
 
   async #grow(entries: readonly EntrySize[]): Promise<void> {
@@ -88,14 +93,14 @@ export class CommitSpace {
     if (size === undefined) {
       throw new PeerError(
         "store.full",
-        `disk full: the data file needs ${sizeMin} more bytes; free space and retry`,
+        `disk full: the data file cannot grow to ${sizeMin} bytes; free space and retry`,
       );
     }
     this.#size = size;
   }
 
-  close(): void {
-    this.#reserve.close();
+  close(): Promise<void> {
+    return this.#reserve.close();
   }
 
   #takeSpare(entries: readonly EntrySize[]): boolean {

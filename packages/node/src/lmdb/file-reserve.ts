@@ -20,6 +20,8 @@ const writeAsync = promisify(write);
 
 export class FileReserve {
   #descriptor: number | undefined;
+  /** The growth under way. */
+  #growing: Promise<unknown> = Promise.resolve();
 
   constructor(path: string) {
     this.#descriptor = openSync(path, "r+");
@@ -30,9 +32,15 @@ export class FileReserve {
    * length, or undefined when the disk is full; then the file is as long as before. Rejects on any
    * other write error.
    */
-  async grow(sizeMin: number, size: number): Promise<number | undefined> {
+  grow(sizeMin: number, size: number): Promise<number | undefined> {
     const descriptor = this.#descriptor;
     assert(descriptor !== undefined, "a file that is open");
+    const growth = this.#grow(descriptor, sizeMin, size);
+    this.#growing = growth.catch(() => {});
+    return growth;
+  }
+
+  async #grow(descriptor: number, sizeMin: number, size: number): Promise<number | undefined> {
     const sizeBefore = fstatSync(descriptor).size;
     if (sizeBefore >= sizeMin) return sizeBefore;
     let end = sizeBefore;
@@ -51,8 +59,11 @@ export class FileReserve {
     return undefined;
   }
 
-  close(): void {
-    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+  /** Waits for a growth under way: its descriptor could be that of another file afterwards. */
+  async close(): Promise<void> {
+    const descriptor = this.#descriptor;
     this.#descriptor = undefined;
+    await this.#growing;
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }

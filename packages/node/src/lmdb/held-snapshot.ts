@@ -58,11 +58,12 @@ export class SnapshotHolder {
     for (const snapshot of this.#snapshots.list()) snapshot.end(reason);
   }
 
-  /** Ends the oldest snapshot. False when there is none. */
-  endOldest(): boolean {
+  /** Ends the oldest snapshot of those whose view is chosen. False when there is none. */
+  endOldest(isChosen: (view: View) => boolean): boolean {
     let oldest: HeldSnapshot | undefined;
     for (const snapshot of this.#snapshots.list()) {
-      if (oldest === undefined || snapshot.takenAtMs < oldest.takenAtMs) oldest = snapshot;
+      const isOlder = oldest === undefined || snapshot.takenAtMs < oldest.takenAtMs;
+      if (isOlder && snapshot.view !== undefined && isChosen(snapshot.view)) oldest = snapshot;
     }
     oldest?.end("store.snapshot_expired");
     return oldest !== undefined;
@@ -103,6 +104,11 @@ class HeldSnapshot implements Snapshot, Placed {
 
   get state(): object | undefined {
     return this.#view?.state;
+  }
+
+  /** Undefined when it has ended. */
+  get view(): View | undefined {
+    return this.#view;
   }
 
   get(key: Key, fields?: readonly string[]): Value | undefined {
@@ -172,7 +178,7 @@ class HeldSnapshot implements Snapshot, Placed {
     const message =
       this.#endReason === "store.closed"
         ? "expected an open snapshot, found it closed"
-        : "expected a snapshot that is held for a shorter time";
+        : "the snapshot has ended: it was held too long, kept too much memory, or a write failed";
     throw new PeerError(this.#endReason, message);
   }
 }

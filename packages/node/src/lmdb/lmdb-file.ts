@@ -11,7 +11,7 @@
  *   node        8 bytes of head, the key, then data, or the numbers of pages where the data lies
  */
 
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync, truncateSync } from "node:fs";
 import { PeerError } from "@bigpeer/protocol";
 
 const MAGIC = 0xbeefc0de;
@@ -79,6 +79,13 @@ export function newestMeta(path: string): Meta {
   } finally {
     closeSync(file);
   }
+}
+
+/** Removes the space behind the last page of a file that is not open. */
+export function trimFile(path: string): void {
+  const { lastPage, pageSize } = newestMeta(path);
+  const size = Number(lastPage + 1n) * pageSize;
+  if (statSync(path).size > size) truncateSync(path, size);
 }
 
 function openIfPresent(path: string): number | undefined {

@@ -149,17 +149,19 @@ export class LmdbTree {
     this.shapes.load(storedShapes(this.#use(), this.shapes.shapes.length).shapes);
   }
 
-  /**
-   * Ensures that the file has space for commits that are written later, in order. Undefined when it
-   * has already. The promise rejects with `store.full`.
-   */
-  reserve(commits: readonly PageEstimate[]): Promise<void> | undefined {
-    return this.#use().room?.takeFor(commits);
+  /** Whether the file has space for commits that are written later, in this order. */
+  isReserved(commits: readonly PageEstimate[]): boolean {
+    return this.#use().room?.hasFor(commits) ?? true;
+  }
+
+  /** Reserves that space. No commit may be under way. Rejects with `store.full`. */
+  async reserve(commits: readonly PageEstimate[]): Promise<void> {
+    await this.#use().room?.takeFor(commits);
   }
 
   /**
    * Resolves after the sync. Rejects with `store.full` or `store.write_failed` when nothing was
-   * written; then all views have ended. One at a time.
+   * written; then all views have ended, unless only the space was missing. One at a time.
    */
   async write(commit: TreeCommit): Promise<void> {
     assert(!this.readOnly, "a commit only where the storage is open for writing");
@@ -285,7 +287,7 @@ export class LmdbTree {
         if (growth !== undefined) await growth;
       }
       await writeAll(environment, commit);
-      if (commit.isReserved === true) environment.room?.forget();
+      environment.room?.forget({ isReserved: commit.isReserved === true });
     } catch (error) {
       throw error instanceof PeerError ? error : await this.#afterFailure(error);
     }
@@ -310,9 +312,9 @@ export class LmdbTree {
     this.#onEnd(reason);
     const environment = this.#environment;
     this.#environment = undefined;
-    environment?.room?.close();
     this.#isEnding = true;
     try {
+      await environment?.room?.close();
       await environment?.large.close();
       await environment?.root.close();
     } finally {

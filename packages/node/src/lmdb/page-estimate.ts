@@ -53,12 +53,22 @@ export class PageEstimate {
     this.#inlineMax = pageSize / 2 - PAGE_HEAD - ENTRY_OVERHEAD;
   }
 
-  add({ keySize, size }: EntrySize): void {
-    const isInline = keySize + size <= this.#inlineMax;
+  add(entry: EntrySize): void {
     this.#count++;
-    this.#inlineBytes += keySize + ENTRY_OVERHEAD + (isInline ? size : PAGE_HEAD);
-    this.#largePages += isInline ? 0 : Math.ceil((size + PAGE_HEAD) / this.#pageSize);
-    this.#keySizeMax = Math.max(this.#keySizeMax, keySize);
+    this.#sum(entry, 1);
+    this.#keySizeMax = Math.max(this.#keySizeMax, entry.keySize);
+  }
+
+  /** Counts an entry of the same key with another size, of which only the last is written. */
+  resize({ keySize }: EntrySize, from: number, to: number): void {
+    this.#sum({ keySize, size: from }, -1);
+    this.#sum({ keySize, size: to }, 1);
+  }
+
+  #sum({ keySize, size }: EntrySize, sign: 1 | -1): void {
+    const isInline = keySize + size <= this.#inlineMax;
+    this.#inlineBytes += sign * (keySize + ENTRY_OVERHEAD + (isInline ? size : PAGE_HEAD));
+    this.#largePages += isInline ? 0 : sign * Math.ceil((size + PAGE_HEAD) / this.#pageSize);
   }
 
   copy(): PageEstimate {

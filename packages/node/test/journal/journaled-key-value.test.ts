@@ -111,3 +111,39 @@ test("[K84] snapshots that keep too much memory end, the oldest first, and commi
   expect(snapshots.at(-1)?.get("key 359")).toHaveLength(1000);
   for (const snapshot of snapshots) snapshot.close();
 });
+
+test("a commit that waits for other work when the storage is closed is kept", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "bigpeer-journal-"));
+  cleanups.push(() => rmSync(folder, { recursive: true }));
+  const storage = await openJournaled(folder);
+  storage.startJournal();
+  await storage.commit(new Map([["a", 1]]));
+  const pass = storage.addChecksums("\0");
+  const commit = storage.commit(new Map([["a", 2]]));
+  const closed = storage.close();
+  await Promise.all([pass, commit, closed]);
+  const again = await openJournaled(folder);
+  cleanups.push(() => again.close());
+  const snapshot = again.snapshot();
+  expect(snapshot.get("a")).toBe(2);
+  snapshot.close();
+});
+
+test("a copy has everything that was committed before, and commits continue meanwhile", async () => {
+  const { storage, folder } = await openStorage(TINY);
+  const progress = { isCopied: false };
+  let count = 0;
+  await storage.commit(new Map([["count", count]]));
+  const copy = join(folder, "copy");
+  const copied = storage.copyTo(copy).then(() => {
+    progress.isCopied = true;
+  });
+  const before = count;
+  while (!progress.isCopied) await storage.commit(new Map([["count", ++count]]));
+  await copied;
+  const opened = await openJournaled(copy);
+  const snapshot = opened.snapshot();
+  expect(snapshot.get("count")).toBeGreaterThanOrEqual(before);
+  snapshot.close();
+  await opened.close();
+});

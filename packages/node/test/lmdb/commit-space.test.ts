@@ -33,7 +33,7 @@ test("the file has space for a commit before it is written, and for more", async
   await room.take([ENTRY]);
   expect(statSync(path).size).toBeGreaterThan(111 * 4096 + 1024 * 1024);
   expect(asked()).toBe(1);
-  room.close();
+  await room.close();
 });
 
 test("small commits share the reserved space, without reading the size again", async () => {
@@ -48,7 +48,7 @@ test("small commits share the reserved space, without reading the size again", a
   expect(commits).toBeGreaterThan(1);
   // The storage says that nothing was used after all, so the file need not grow.
   expect(statSync(path).size).toBe(size);
-  room.close();
+  await room.close();
 });
 
 test("so do two large ones, each of which may need more than the minimum step", async () => {
@@ -56,7 +56,7 @@ test("so do two large ones, each of which may need more than the minimum step", 
   const entries = Array.from({ length: 200 }, () => ENTRY);
   for (let i = 0; i < 2; i++) await room.take(entries);
   expect(asked()).toBe(1);
-  room.close();
+  await room.close();
 });
 
 test("a commit larger than the remaining space reads the size and grows the file", async () => {
@@ -66,5 +66,5 @@ test("a commit larger than the remaining space reads the size and grows the file
   await room.take([{ keySize: 40, size: 8_000_000 }]);
   expect(asked()).toBe(2);
   expect(statSync(path).size).toBeGreaterThan(size + 6_000_000);
-  room.close();
+  await room.close();
 });

@@ -15,8 +15,8 @@ beforeEach(() => {
   reserve = new FileReserve(path);
 });
 
-afterEach(() => {
-  reserve.close();
+afterEach(async () => {
+  await reserve.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -36,8 +36,8 @@ test("a file that is long enough stays unchanged", async () => {
   expect(statSync(path).size).toBe(1000);
 });
 
-test("the reserve may be closed again", () => {
-  reserve.close();
-  reserve.close();
+test("the reserve may be closed again", async () => {
+  await reserve.close();
+  await reserve.close();
   expect(statSync(path).size).toBe(7);
 });

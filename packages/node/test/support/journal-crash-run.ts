@@ -30,6 +30,8 @@ const LIMITS: Partial<JournalLimits> = {
   layerMs: 1_000_000,
 };
 
+const CAN_FAIL: readonly TaskName[] = ["append", "create", "prepare", "recycle", "tree"];
+
 const ALL = { from: "\0", to: "\xff" };
 
 type Content = ReadonlyMap<Key, Value>;
@@ -73,6 +75,8 @@ class JournalCrashRun {
   #content: Content = new Map();
   /** What the content becomes if the commit under way is kept. */
   #underWay: Content | undefined;
+  /** The same with a commit that was refused, until the disk could make the next segment. */
+  #refused: Content | undefined;
   #value = 0;
 
   constructor(seed: number) {
@@ -132,18 +136,19 @@ class JournalCrashRun {
         this.totals.acknowledged++;
         this.#content = content;
         this.#underWay = undefined;
+        this.#refused = undefined;
       },
       () => {
         this.totals.failed++;
         this.#underWay = undefined;
+        if (this.#disk.isCreateFailing) this.#refused ??= content;
       },
     );
   }
 
   async #step(isFailing: boolean): Promise<void> {
-    // A segment can be made again after a write that failed, as the promise of K6 needs.
     const failing = (name: TaskName): boolean =>
-      isFailing && (name === "append" || name === "tree") && this.#random.chance(0.1);
+      isFailing && CAN_FAIL.includes(name) && this.#random.chance(0.1);
     this.#disk.step(failing);
     await settled();
   }
@@ -178,8 +183,12 @@ class JournalCrashRun {
     if (this.#underWay !== undefined && isSame(found, this.#underWay)) {
       this.#content = this.#underWay;
       this.totals.kept++;
+    } else if (this.#refused !== undefined && isSame(found, this.#refused)) {
+      // Nothing could be written that would have made it void (K83).
+      this.#content = this.#refused;
     } else if (this.#underWay !== undefined) this.totals.lost++;
     this.#underWay = undefined;
+    this.#refused = undefined;
     expectContent(found, this.#content, where);
   }
 }

@@ -36,7 +36,7 @@ interface Task {
   readonly reject: (error: Error) => void;
 }
 
-export type TaskName = "append" | "create" | "prepare" | "release" | "remove" | "tree";
+export type TaskName = "append" | "create" | "prepare" | "recycle" | "remove" | "tree";
 
 /** One process that uses the disk. */
 export interface Mount {
@@ -58,12 +58,14 @@ export class SimulatedDisk {
   #durableNames = new Map<number, Buffer>();
   #tasks: Task[] = [];
   #life = 0;
+  /** Whether the last segment that was to be made could not be. */
+  isCreateFailing = false;
   state: TreeState = { values: OrderedTree.empty(), beside: OrderedTree.empty() };
   readonly done: Record<TaskName, number> = {
     append: 0,
     create: 0,
     prepare: 0,
-    release: 0,
+    recycle: 0,
     remove: 0,
     tree: 0,
   };
@@ -90,6 +92,7 @@ export class SimulatedDisk {
     const task = this.#tasks.splice(this.#random.below(this.#tasks.length), 1)[0];
     if (task === undefined) return;
     if (failing(task.name)) {
+      if (["create", "prepare"].includes(task.name)) this.isCreateFailing = true;
       task.tear();
       task.reject(
         new PeerError("store.write_failed", "failed to write: the disk was told to fail"),
@@ -97,6 +100,7 @@ export class SimulatedDisk {
       return;
     }
     this.done[task.name]++;
+    if (task.name === "create") this.isCreateFailing = false;
     task.finish();
     task.resolve();
   }
@@ -134,6 +138,15 @@ export class SimulatedDisk {
         from = end;
       }
     }
+  }
+
+  /** It may be made as a whole all the same. */
+  tearCreate(file: Buffer, header: Uint8Array, number: number): void {
+    if (this.#random.chance(0.5)) {
+      file.set(header, 0);
+      this.rename(SPARE, number);
+      if (this.#random.chance(0.5)) this.syncNames();
+    } else this.tearWrite(file, header, 0);
   }
 
   rename(from: number, to: number | undefined): void {
@@ -208,7 +221,7 @@ export class SimulatedSegments implements SegmentFiles {
         this.#disk.rename(SPARE, number);
         this.#disk.syncNames();
       },
-      () => this.#disk.tearWrite(file, header, 0),
+      () => this.#disk.tearCreate(file, header, number),
     );
     return new SimulatedSegment(this.#mount, file);
   }
@@ -223,12 +236,16 @@ export class SimulatedSegments implements SegmentFiles {
     });
   }
 
-  release(number: number): Promise<void> {
+  recycle(number: number): Promise<void> {
     return this.#inTurn(() =>
-      this.#disk.do(this.#mount, "release", () => {
+      this.#disk.do(this.#mount, "recycle", () => {
         this.#disk.rename(number, this.#disk.names.has(SPARE) ? undefined : SPARE);
       }),
     );
+  }
+
+  async settled(): Promise<void> {
+    await this.#last;
   }
 
   removeAll(): Promise<void> {
@@ -301,9 +318,11 @@ export class SimulatedTree implements JournalTree {
     this.shapes.load(readShapes(undefined, first, records));
   }
 
-  reserve(_commits: readonly PageEstimate[]): Promise<void> | undefined {
-    return undefined;
+  isReserved(_commits: readonly PageEstimate[]): boolean {
+    return true;
   }
+
+  async reserve(_commits: readonly PageEstimate[]): Promise<void> {}
 
   async write({ values, beside }: TreeCommit): Promise<void> {
     let { state } = this.#disk;

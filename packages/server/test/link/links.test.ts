@@ -171,8 +171,8 @@ test.runIf(isFullSize)(
     // The first ones are refused by those who have no replication yet, and call again when they are called.
     for (const [i, each] of ring.entries()) {
       const connections = [ring[(i + 1) % 3]?.address];
-      await each.replicate("POST", { connections, queriesByCollection: ALL_CARS }, "next");
       await each.replicate("POST", { queriesByCollection: ALL_CARS }, "previous");
+      await each.replicate("POST", { connections, queriesByCollection: ALL_CARS }, "next");
     }
     const cars = [BLUE, RED, GREEN];
     for (const [i, each] of ring.entries()) await each.put("cars", cars[i] ?? {});
