@@ -9,6 +9,7 @@ import { createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { isMainThread } from "node:worker_threads";
 
 /** How long the loop came to nothing else, at the most. */
 export interface LoopReading {
@@ -69,7 +70,8 @@ function look(): void {
   last = now;
 }
 
-setInterval(look, LOOK_MS).unref();
+// The threads of the server load this file too.
+if (isMainThread) setInterval(look, LOOK_MS).unref();
 
 function loop(): LoopReading {
   look();
@@ -90,7 +92,7 @@ async function memory(): Promise<MemoryReading> {
 }
 
 const path = process.env["WATCH_SOCKET"];
-if (path !== undefined) {
+if (path !== undefined && isMainThread) {
   createServer((socket) => {
     socket.on("error", () => undefined);
     socket.once("data", (word) => {
