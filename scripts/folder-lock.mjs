@@ -125,7 +125,7 @@ class FolderLock {
     try {
       utimesSync(join(this.#path, ownMark), now, now);
     } catch {
-      // We slept so long that another process took us for dead. Ending midway would help nobody.
+      // Another process took the lock because this one was suspended too long. It finishes its work.
     }
   }
 

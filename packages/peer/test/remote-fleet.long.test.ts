@@ -23,7 +23,7 @@ const ANSWER_MS_MAX = DEADLINE_MS + 2_000;
  * that is busy with something else does not: so it is looked at again before it counts.
  */
 const LOOP_MS_MAX = 50;
-const LOOKS = 6;
+const LOOKS = 3;
 
 /** What each process of the fleet does when it is asked. */
 const MANNERS = [

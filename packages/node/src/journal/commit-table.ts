@@ -67,7 +67,7 @@ export class CommitTable {
     return this.#hold().share();
   }
 
-  /** Keeps the state of now for all views that are taken until the next commit is visible. */
+  /** Keeps the current state: until the next commit is visible, all new views show it. */
   hold(): void {
     this.#hold();
   }

@@ -1,10 +1,10 @@
 /**
  * Journal: appends entries to segment files. An entry is durable when `append` resolves.
  *
- * One append at a time. Positions are consecutive. A full segment ends with an entry that says that
- * the next segment exists, which is made before. After a write that failed, nobody knows what the
- * disk has of it. So the segment is not used again: the next one begins at the position of the
- * failed entry, which is thereby void.
+ * One append at a time. Positions are consecutive. When a segment is full, the next one is made, and
+ * then the last entry of the full segment states that it exists. After a failed write it is unknown
+ * what the disk has of the entry. So that segment is not used again, and the next one begins at the
+ * position of the failed entry, which makes that entry void.
  */
 
 import { assert, PeerError } from "@bigpeer/protocol";

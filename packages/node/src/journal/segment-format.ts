@@ -2,10 +2,13 @@
  * Segment format: the bytes of a journal segment: a header, then entries, then anything.
  *
  *   header   "BPJ1" · journal id₁₆ · number₆ · first position₆ · CRC-32 of these₄
- *   entry    "BPJe" · size of the payload₄ · position₆ · kind₂ · CRC-32₄ · 4 zeros · payload · zeros to 8
+ *   entry    "BPJe" · size of the payload₄ · position₆ · kind₂ · CRC-32₄ · CRC-32 of the head₄ · payload · zeros to 8
  *
- * Numbers are little-endian. The checksum of an entry covers all of it, and starts from that of its
- * segment's header. So what an earlier use of the file left behind is never taken for an entry.
+ * Numbers are little-endian. The checksum of a head covers what stands before both checksums, and
+ * starts from that of the segment's header; the checksum of the entry starts from that of its head.
+ * So what an earlier use of the file left behind is never taken for an entry. That includes
+ * documents that look like entries: the journal id is random, so nobody can write a head with the
+ * right checksum, and the bytes of its payload are not even read.
  */
 
 import { crc32 } from "node:zlib";
@@ -22,6 +25,7 @@ const ALIGNMENT = 8;
 
 const HEADER_CRC_AT = 32;
 const CRC_AT = 16;
+const HEAD_CRC_AT = 20;
 
 /** The identity of a segment. */
 export interface SegmentHeader {
@@ -86,24 +90,23 @@ export function writeEntryHead(
   bytes.writeUInt32LE(payloadSize, 4);
   bytes.writeUIntLE(position, 8, 6);
   bytes.writeUInt16LE(KINDS.indexOf(kind) + 1, 14);
-  bytes.writeUInt32LE(0, CRC_AT);
-  bytes.writeUInt32LE(0, CRC_AT + 4);
   bytes.fill(0, ENTRY_HEAD_SIZE + payloadSize);
-  bytes.writeUInt32LE(crc32(bytes, seed), CRC_AT);
+  const headCrc = crc32(bytes.subarray(0, CRC_AT), seed);
+  bytes.writeUInt32LE(headCrc, HEAD_CRC_AT);
+  bytes.writeUInt32LE(crc32(bytes.subarray(ENTRY_HEAD_SIZE), headCrc), CRC_AT);
 }
 
 /** The entry at `at`; undefined when there is none that is whole. Its payload is not copied. */
 export function readEntry(bytes: Buffer, at: number, seed: number): Entry | undefined {
   if (at + ENTRY_HEAD_SIZE > bytes.length || bytes.readUInt32LE(at) !== ENTRY_MAGIC)
     return undefined;
+  const headCrc = crc32(bytes.subarray(at, at + CRC_AT), seed);
+  if (headCrc !== bytes.readUInt32LE(at + HEAD_CRC_AT)) return undefined;
   const payloadSize = bytes.readUInt32LE(at + 4);
   const end = at + entrySize(payloadSize);
   const kind = KINDS[bytes.readUInt16LE(at + 14) - 1];
   if (end > bytes.length || kind === undefined) return undefined;
-  const zeros = Buffer.alloc(4);
-  const before = crc32(bytes.subarray(at, at + CRC_AT), seed);
-  const within = crc32(zeros, before);
-  const crc = crc32(bytes.subarray(at + CRC_AT + 4, end), within);
+  const crc = crc32(bytes.subarray(at + ENTRY_HEAD_SIZE, end), headCrc);
   if (crc !== bytes.readUInt32LE(at + CRC_AT)) return undefined;
   const payloadAt = at + ENTRY_HEAD_SIZE;
   return {

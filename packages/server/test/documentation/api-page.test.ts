@@ -42,7 +42,7 @@ function get(path: string, headers: Record<string, string> = {}): Promise<Respon
 }
 
 test.each(["/docs/api", "/docs/api/swagger-ui-bundle.js", "/docs/api/NOTICE"])(
-  "whoever has %s gets it no second time",
+  "a client that has %s already gets 304 without the content",
   async (path) => {
     const first = await get(path, { "accept-encoding": "gzip" });
     await first.arrayBuffer();

@@ -29,7 +29,7 @@ interface Asked {
 
 interface Joined {
   readonly connection: SyncConnection;
-  /** The tokens that somebody is asked about. */
+  /** The tokens that the gate is asked to check. */
   readonly asked: Asked[];
   /** What the engine received. */
   readonly admitted: AdmittedPeer[];
