@@ -39,15 +39,19 @@ export function* parseJsonIncremental(text: string, limits: JsonLimits): Generat
   }
   const most = BYTES_PER_CHARACTER * text.length;
   charge?.(most);
-  const known = parseAtOnce(text);
-  const reader = new JsonReader(text, { ...limits, charge: undefined });
-  const value = known === undefined ? yield* reader.readIncremental() : known;
+  let value = parseAtOnce(text);
+  if (value === undefined) {
+    value = yield* new JsonReader(text, { ...limits, charge: undefined }).readIncremental();
+  }
   if (charge !== undefined && text.length > ROUGH_LENGTH_MAX) charge(decodedSize(value) - most);
   return value;
 }
 
-/** A number too large for a float has an exponent of three digits, or very many digits. */
-const HUGE_NUMBER = /\d[eE]\+?\d{3}/;
+/**
+ * A number too large for a float has an exponent of three digits, or very many digits. What stands
+ * before a number is examined too: ids in hexadecimal digits often look like such an exponent.
+ */
+const HUGE_NUMBER = /(?:^|[\s:,[])-?\d+(?:\.\d+)?[eE]\+?\d{3}/;
 
 /** Undefined when the host would lose something, or finds a fault without an exact position. */
 function parseAtOnce(text: string): Value | undefined {
@@ -74,12 +78,22 @@ function hasLongNumber(text: string): boolean {
     while (isDigitAt(text, start - 1)) start--;
     let end = at + 1;
     while (isDigitAt(text, end)) end++;
-    // After a point they are the fraction of a float, which the host reads as exactly as we do.
-    if (end - start >= LONG_NUMBER && text[start - 1] !== ".") return true;
+    if (end - start >= LONG_NUMBER && !isKeptBy(text.charCodeAt(start - 1))) return true;
     at = end;
   }
   return false;
 }
+
+/**
+ * Whether the host keeps digits after this character: after a point they are the fraction of a
+ * float, which it reads as exactly as we do, and after a quote they are text.
+ */
+function isKeptBy(before: number): boolean {
+  return before === POINT || before === QUOTE;
+}
+
+const POINT = 0x2e;
+const QUOTE = 0x22;
 
 /** False outside of the text. */
 function isDigitAt(text: string, at: number): boolean {

@@ -12,9 +12,9 @@ import type { EncodedWrite } from "../lmdb/encoded-write.ts";
 import type { View } from "../lmdb/held-snapshot.ts";
 import type { PageEstimate } from "../lmdb/page-estimate.ts";
 import type { JournaledWrites } from "./journal-payload.ts";
-import type { JournalTree } from "./journal-tree.ts";
+import type { JournalTree, TreeView } from "./journal-tree.ts";
 import { LayeredView } from "./layered-view.ts";
-import { TableLayer } from "./table-layer.ts";
+import { type LayerPlan, TableLayer } from "./table-layer.ts";
 
 export class CommitTable {
   readonly #tree: JournalTree;
@@ -25,6 +25,8 @@ export class CommitTable {
   #state: object = {};
   /** The newest state; this class holds one reference to it. */
   #current: LayeredView | undefined;
+  /** The newest state of the tree, for all views until the tree changes; one reference. */
+  #treeView: TreeView | undefined;
   /** Open views, the newest state included if it was read. */
   readonly #views = new Set<LayeredView>();
   /** Open views of each layer. */
@@ -72,25 +74,28 @@ export class CommitTable {
     this.#hold();
   }
 
-  /** The pages that the tree may need if these writes are added: those of each commit to come. */
-  planned(values: readonly EncodedWrite[]): { all: readonly PageEstimate[]; own: PageEstimate } {
-    const own = this.#active.planned(values);
-    return { all: this.#frozen === undefined ? [own] : [this.#frozen.pages, own], own };
+  /** What adding these writes needs: the pages of each commit to come, and the plan for add(). */
+  plan(values: readonly EncodedWrite[]): { pages: readonly PageEstimate[]; plan: LayerPlan } {
+    const plan = this.#active.plan(values);
+    const pages = this.#frozen === undefined ? [plan.pages] : [this.#frozen.pages, plan.pages];
+    return { pages, plan };
   }
 
-  /** Makes the writes of a commit visible. */
-  add(
-    writes: JournaledWrites,
-    { position, pages }: { position: number; pages: PageEstimate },
-  ): void {
-    this.advance();
+  /** Makes the writes of a commit visible. The layer is the one that the plan was made for. */
+  add(writes: JournaledWrites, { position, plan }: { position: number; plan: LayerPlan }): void {
+    this.#advance();
     const keepsOlder = this.#views.size > 0;
-    this.#active.add(writes, { version: this.#version, position, keepsOlder, pages });
+    this.#active.add(writes, { version: this.#version, position, keepsOlder, plan });
   }
 
-  /** Begins a new state: after a commit that the tree got directly, too. */
+  /** Begins a new state after a commit that the tree got directly. */
   advance(): void {
-    this.dropCurrent();
+    this.#advance();
+    this.dropTreeView();
+  }
+
+  #advance(): void {
+    this.#dropCurrent();
     this.#version++;
     this.#state = {};
   }
@@ -100,7 +105,7 @@ export class CommitTable {
     assert(this.#frozen === undefined, "one frozen layer at a time");
     this.#frozen = this.#active;
     this.#active = new TableLayer(this.#pageSize);
-    this.dropCurrent();
+    this.#dropCurrent();
     return this.#frozen;
   }
 
@@ -109,13 +114,25 @@ export class CommitTable {
     const layer = this.#frozen;
     assert(layer !== undefined, "a frozen layer");
     // Before, so that its own view does not count as an old one.
-    this.dropCurrent();
+    this.dropViews();
     this.#frozen = undefined;
     if (this.#readers.has(layer)) this.#retainedBytes += layer.bytes;
   }
 
-  /** Gives back the own reference to the newest view: the next one is made anew. */
-  dropCurrent(): void {
+  /** Gives back the own references: the next view is made anew. */
+  dropViews(): void {
+    this.#dropCurrent();
+    this.dropTreeView();
+  }
+
+  /** Called when the tree has changed: an old view of it would keep pages from being used again. */
+  dropTreeView(): void {
+    const view = this.#treeView;
+    this.#treeView = undefined;
+    view?.release();
+  }
+
+  #dropCurrent(): void {
     const current = this.#current;
     this.#current = undefined;
     current?.release();
@@ -128,11 +145,13 @@ export class CommitTable {
 
   #open(): LayeredView {
     const layers = [this.#active, this.#frozen].filter((layer) => layer?.isEmpty === false);
+    // Beginning a read costs as much as some reads.
+    this.#treeView ??= this.#tree.view();
     const state = {
       state: this.#state,
       version: this.#version,
       layers: layers as TableLayer[],
-      tree: this.#tree.view(),
+      tree: this.#treeView.share(),
     };
     const view = new LayeredView(state, this.#tree.reader, (ended) => this.#ended(ended));
     this.#views.add(view);

@@ -46,8 +46,8 @@ export function layerOf({ entries }: JournalContent, pageSize: number): TableLay
   const layer = new TableLayer(pageSize);
   for (const { position, payload } of entries) {
     const writes = readPayload(payload);
-    const pages = layer.planned(writes.values);
-    layer.add(writes, { version: 1, position, keepsOlder: false, pages });
+    const plan = layer.plan(writes.values);
+    layer.add(writes, { version: 1, position, keepsOlder: false, plan });
   }
   return layer;
 }

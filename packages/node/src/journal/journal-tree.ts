@@ -14,6 +14,8 @@ import type { SliceClock } from "../slices.ts";
 export interface TreeView extends View {
   /** A copy of a record in the tree of shapes; undefined when absent. */
   recordBeside(key: Key): Uint8Array | undefined;
+  /** Counts one reference more. */
+  share(): this;
 }
 
 /** Each method is as in LmdbTree. */

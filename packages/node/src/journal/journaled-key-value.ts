@@ -20,7 +20,6 @@ import type { EncodedWrite } from "../lmdb/encoded-write.ts";
 import { SnapshotHolder } from "../lmdb/held-snapshot.ts";
 import { type LmdbOptions, SNAPSHOT_LIFE_MS } from "../lmdb/lmdb-key-value.ts";
 import { LmdbTree, type OnEnd } from "../lmdb/lmdb-tree.ts";
-import type { PageEstimate } from "../lmdb/page-estimate.ts";
 import { type ShapeRecord, shapeRecords } from "../lmdb/shape-records.ts";
 import { CommitTable } from "./commit-table.ts";
 import { FolderSegments } from "./folder-segments.ts";
@@ -33,6 +32,7 @@ import type { JournalTree } from "./journal-tree.ts";
 import { completeCopy } from "./journaled-reader.ts";
 import type { SegmentFiles } from "./segment-files.ts";
 import { JOURNAL_ID_SIZE } from "./segment-format.ts";
+import type { LayerPlan } from "./table-layer.ts";
 import { TreeWriter } from "./tree-writer.ts";
 
 export interface JournaledOptions extends Omit<LmdbOptions, "readOnly"> {
@@ -108,7 +108,7 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
     this.#snapshots = new SnapshotHolder(options.snapshotLifeMs ?? SNAPSHOT_LIFE_MS);
     const { tree, files } = open((reason) => {
       this.#snapshots.endAll(reason);
-      this.#table.dropCurrent();
+      this.#table.dropViews();
     });
     this.tree = tree;
     this.#files = files;
@@ -187,6 +187,7 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
       return await working;
     } finally {
       this.#before = undefined;
+      this.#table.dropTreeView();
     }
   }
 
@@ -268,12 +269,12 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
     const journal = this.#journal ?? (await this.#beginJournal());
     this.writer.pauseFreezing();
     try {
-      const pages = await this.#reserve(encoded.values);
+      const plan = await this.#reserve(encoded.values);
       const size = payloadSize(encoded);
       const entry = newEntry(size);
       const values = writePayload(entry, PAYLOAD_START, encoded);
       const position = await journal.append(entry, size);
-      this.#table.add({ values, beside: encoded.beside }, { position, pages });
+      this.#table.add({ values, beside: encoded.beside }, { position, plan });
     } finally {
       this.writer.resumeFreezing();
     }
@@ -282,15 +283,15 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
   }
 
   /** Ensures that the tree has space for the writes, and for those that wait before them. */
-  #reserve(values: readonly EncodedWrite[]): PageEstimate | Promise<PageEstimate> {
-    const { all, own } = this.#table.planned(values);
+  #reserve(values: readonly EncodedWrite[]): LayerPlan | Promise<LayerPlan> {
+    const { pages, plan } = this.#table.plan(values);
     // No promise if there is space, so that the write starts before any other work.
-    if (this.tree.isReserved(all)) return own;
+    if (this.tree.isReserved(pages)) return plan;
     // The file does not grow while LMDB writes to it.
     return this.writer.exclusively(async () => {
-      const later = this.#table.planned(values);
-      await this.tree.reserve(later.all);
-      return later.own;
+      const later = this.#table.plan(values);
+      await this.tree.reserve(later.pages);
+      return later.plan;
     });
   }
 

@@ -16,12 +16,20 @@ import type { JournaledWrites } from "./journal-payload.ts";
 
 /** One write of a key. */
 interface Slot {
-  readonly version: number;
-  readonly write: EncodedWrite;
+  version: number;
+  write: EncodedWrite;
   /** The largest size of a write of this key, for which space is reserved. */
-  readonly sizeMax: number;
+  sizeMax: number;
   /** The write before, if a snapshot may read it. */
-  readonly older: Slot | undefined;
+  older: Slot | undefined;
+}
+
+/** What a commit would change in a layer, valid until the next commit. */
+export interface LayerPlan {
+  /** The pages that the layer may need in the tree with these writes. */
+  readonly pages: PageEstimate;
+  /** For each write, the one before of its key. */
+  readonly before: readonly (Slot | undefined)[];
 }
 
 /** The keys with the same first letter: ordered when a range of them is read, and from then on. */
@@ -78,34 +86,44 @@ export class TableLayer {
     return this.#beside;
   }
 
-  /** The pages if these writes are added. */
-  planned(values: readonly EncodedWrite[]): PageEstimate {
+  plan(values: readonly EncodedWrite[]): LayerPlan {
     const pages = this.#pages.copy();
+    const before: (Slot | undefined)[] = [];
     for (const each of values) {
       const slot = this.#slots.get(each.key);
+      before.push(slot);
       if (slot === undefined) pages.add(each);
       else if (slot.sizeMax < each.size) pages.resize(each, slot.sizeMax, each.size);
     }
-    return pages;
+    return { pages, before };
   }
 
-  /** `keepsOlder`: whether a snapshot may read what is replaced. `pages`: from `planned`. */
+  /** `keepsOlder`: whether a snapshot may read what is replaced. `plan`: of the same writes. */
   add(
     { values, beside }: JournaledWrites,
-    commit: { version: number; position: number; keepsOlder: boolean; pages: PageEstimate },
+    commit: { version: number; position: number; keepsOlder: boolean; plan: LayerPlan },
   ): void {
-    const { version, keepsOlder } = commit;
-    for (const write of values) {
-      const before = this.#slots.get(write.key);
-      const older = keepsOlder ? before : undefined;
-      const sizeMax = Math.max(write.size, before?.sizeMax ?? 0);
-      this.#slots.set(write.key, { version, write, sizeMax, older });
-      if (before === undefined) this.#addKey(write.key);
+    const { version, keepsOlder, plan } = commit;
+    for (const [i, write] of values.entries()) {
+      this.#put(write, version, plan.before[i], keepsOlder);
       this.#bytes += SLOT_BYTES + write.size + write.keySize;
     }
     for (const record of beside) this.#beside.push(record);
     this.#position = commit.position;
-    this.#pages = commit.pages;
+    this.#pages = plan.pages;
+  }
+
+  #put(write: EncodedWrite, version: number, before: Slot | undefined, keepsOlder: boolean): void {
+    if (before === undefined) {
+      this.#slots.set(write.key, { version, write, sizeMax: write.size, older: undefined });
+      this.#addKey(write.key);
+      return;
+    }
+    // The slot in the map stays, and what it was becomes an older one.
+    before.older = keepsOlder ? { ...before } : undefined;
+    before.version = version;
+    before.write = write;
+    before.sizeMax = Math.max(write.size, before.sizeMax);
   }
 
   /** The write of a key that a version sees; undefined when there is none. */

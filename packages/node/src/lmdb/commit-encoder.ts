@@ -96,7 +96,7 @@ function removalOf(key: Key): Removal {
 
 function assertKey(key: Key): void {
   assert(key.length > 0 && key.length <= KEY_SIZE_MAX, "a key of 1 to KEY_SIZE_MAX bytes");
-  for (let i = 0; i < key.length; i++) {
-    assert(key.charCodeAt(i) <= 0xff, "a key whose characters are bytes");
-  }
+  let bits = 0;
+  for (let i = 0; i < key.length; i++) bits |= key.charCodeAt(i);
+  assert(bits <= 0xff, "a key whose characters are bytes");
 }

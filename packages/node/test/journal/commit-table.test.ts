@@ -15,11 +15,11 @@ function newTable(): { table: CommitTable; put: (entries: Record<string, Value>)
   let position = 0;
   const put = (entries: Record<string, Value>): void => {
     const encoded = encoder.atOnce(new Map(Object.entries(entries))) ?? [];
-    const { own } = table.planned(encoded);
+    const { plan } = table.plan(encoded);
     // What the encoder lends is copied into an entry of the journal.
     const writes = { values: encoded, beside: [] };
     const values = writePayload(newEntry(payloadSize(writes)), PAYLOAD_START, writes);
-    table.add({ values, beside: [] }, { position: ++position, pages: own });
+    table.add({ values, beside: [] }, { position: ++position, plan });
   };
   return { table, put };
 }

@@ -409,5 +409,9 @@ class SimulatedView implements TreeView {
     return undefined;
   }
 
+  share(): this {
+    return this;
+  }
+
   release(): void {}
 }

@@ -11,7 +11,7 @@ import type { CollectionUse } from "../permission/collection-use.ts";
 import type { Execution } from "../run/execution.ts";
 import type { Work } from "../statement/work.ts";
 import type { WriteCommand, WriteResult } from "./command.ts";
-import { withinSteps } from "./place.ts";
+import { placed, withinSteps } from "./place.ts";
 import { prepareRemove } from "./remove.ts";
 import type { CommandContext, PreparedCommand } from "./selection.ts";
 import { prepareUpdate } from "./update.ts";
@@ -61,7 +61,11 @@ function* runBatch(prepared: readonly PlacedCommand[], execution: Execution): St
   for (const { at, command } of prepared) {
     if (results.length > 0) yield;
     execution.run.budget.step();
-    results.push(yield* withinSteps(at, command.run(execution)));
+    try {
+      results.push(yield* command.run(execution));
+    } catch (error) {
+      throw placed(error, at);
+    }
   }
   return results;
 }

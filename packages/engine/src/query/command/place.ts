@@ -27,7 +27,8 @@ export function* withinSteps<T>(at: string, work: Steps<T>, text?: string): Step
   }
 }
 
-function placed(error: unknown, at: string, text: string | undefined): unknown {
+/** The error with the position; errors of another kind stay as they are. */
+export function placed(error: unknown, at: string, text?: string): unknown {
   if (error instanceof PeerError && error.code === "query.arguments") {
     return new PeerError(error.code, error.message, { at });
   }

@@ -21,15 +21,13 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import type { Steps } from "../frame/steps.ts";
 import { givenDocument, type InsertPlan, withoutId, writeGiven } from "../mutate/insert.ts";
-import type { Execution, MutationOutcome } from "../run/execution.ts";
 import { describeType } from "../value/mismatch.ts";
 import { type AttachmentToken, attachmentToken, checkUploaded } from "./attachment-token.ts";
 import type { TypeOverride, UpsertCommand, UpsertResult } from "./command.ts";
 import { counterAmount } from "./field-edit.ts";
 import { checkCollectionName } from "./known-collection.ts";
-import { idAt, withinSteps } from "./place.ts";
+import { idAt, placed } from "./place.ts";
 import type { CommandContext, PreparedCommand } from "./selection.ts";
 
 export function prepareUpsert(
@@ -56,15 +54,17 @@ export function prepareUpsert(
     isTokenInferred: false,
     at: 0,
   };
-  const write = function* write(execution: Execution): Steps<MutationOutcome> {
-    return yield* writeGiven(plan, [givenDocument(id, fields, plan, execution)], execution);
-  };
   const run: PreparedCommand<UpsertResult>["run"] = function* run(execution) {
     for (const token of tokens) checkUploaded(token, execution);
-    const { ids } = yield* withinSteps(`${at}.value`, write(execution));
-    const [written] = ids;
-    assert(written !== undefined, "an upsert that writes its document");
-    return { method: "upsert", id: written };
+    try {
+      const given = givenDocument(id, fields, plan, execution);
+      const { ids } = yield* writeGiven(plan, [given], execution);
+      const [written] = ids;
+      assert(written !== undefined, "an upsert that writes its document");
+      return { method: "upsert", id: written };
+    } catch (error) {
+      throw placed(error, `${at}.value`);
+    }
   };
   return { run };
 }
