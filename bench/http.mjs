@@ -4,8 +4,9 @@
  *
  * Each server and the load generator are separate processes. Rounds of the contestants alternate,
  * and medians are compared, because the load of the machine varies. `--seconds N`, `--rounds N`,
- * `--connections N`, `--only reads` and `--only writes` change the run. `--before FOLDER` adds
- * another checkout of Big Peer, set up by its own `npm run build`, as a contestant.
+ * `--connections N`, `--only reads`, `--only beside` (reads beside a full load of writes) and
+ * `--only writes` change the run. `--before FOLDER` adds another checkout of Big Peer, set up by its
+ * own `npm run build`, as a contestant.
  */
 
 import { fork } from "node:child_process";
@@ -37,7 +38,7 @@ const ROUNDS = Number(options.rounds);
 const CONNECTIONS = Number(options.connections);
 
 /** Warm-up round, which does not count: JavaScript is several times slower at first. */
-const WARM_SECONDS = 3;
+const WARM_SECONDS = 8;
 const WARM_SECONDS_OF_OTHERS = 1;
 
 /** Number of prepared requests of a round; after the last one, the first one follows again. */
@@ -226,6 +227,25 @@ async function measureReads(ours, load, before) {
   }
 }
 
+/** Reads while another process writes as much as it can. */
+async function measureBeside(ours, load, before) {
+  const writer = start("http/load.mjs");
+  for (const name of ["findbyid", "select"]) {
+    await compare(
+      `${CASES[name].title}, beside writes`,
+      versions(ours, before).map(([version, server]) => ({
+        name: version,
+        run: async (seconds) => {
+          const writing = overHttp(writer, server, "write", seconds);
+          const { rate, times } = await overHttp(load, server, name, seconds);
+          await writing;
+          return { rate, times };
+        },
+      })),
+    );
+  }
+}
+
 /** PostgreSQL alone with pgbench, and behind an HTTP server with the same load as Big Peer. */
 async function contestantsOf(postgres, load) {
   const alone = {
@@ -294,10 +314,10 @@ try {
   console.log(
     `${CONNECTIONS} connections, ${ROUNDS} rounds of ${SECONDS} s, ${DOCUMENTS} documents\n`,
   );
-  if (options.only !== "writes") {
-    await measureReads(ours, load, before);
-  }
-  if (options.only !== "reads") await measureWrites(ours, load, before);
+  const { only = "all" } = options;
+  if (["all", "reads"].includes(only)) await measureReads(ours, load, before);
+  if (["all", "beside"].includes(only)) await measureBeside(ours, load, before);
+  if (["all", "writes"].includes(only)) await measureWrites(ours, load, before);
 } finally {
   await stopAll();
   rmSync(folder, { recursive: true, force: true });
