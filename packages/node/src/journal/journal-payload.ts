@@ -6,7 +6,7 @@
  * the same bytes.
  */
 
-import type { EncodedWrite } from "../lmdb/encoded-write.ts";
+import { type EncodedWrite, moveTo } from "../lmdb/encoded-write.ts";
 import { packedAt, packedSize, writePackedHead } from "../lmdb/packed-entries.ts";
 import type { ShapeRecord } from "../lmdb/shape-records.ts";
 
@@ -25,12 +25,12 @@ export function payloadSize({ values, beside }: JournaledWrites): number {
   return size;
 }
 
-/** Writes the payload at `start`. Returns the values where they lie now. */
+/** Writes the payload at `start`. The values lie there from now on. */
 export function writePayload(
   target: Buffer,
   start: number,
   { values, beside }: JournaledWrites,
-): EncodedWrite[] {
+): void {
   target.writeUInt32LE(beside.length, start);
   let at = start + COUNT_SIZE;
   for (const { key, value } of beside) {
@@ -38,18 +38,14 @@ export function writePayload(
     target.set(value, valueAt);
     at = valueAt + value.length;
   }
-  const copies: EncodedWrite[] = [];
   for (const each of values) {
-    const { key, keySize, chunk, size } = each;
+    const { key, chunk, size } = each;
     const valueAt = writePackedHead(target, at, key, chunk === undefined ? undefined : size);
     at = valueAt + size;
-    if (chunk === undefined) copies.push(each);
-    else {
-      chunk.copy(target, valueAt, each.start, each.start + size);
-      copies.push({ key, keySize, chunk: target, start: valueAt, size, isAlone: false });
-    }
+    if (chunk === undefined) continue;
+    chunk.copy(target, valueAt, each.start, each.start + size);
+    moveTo(each, target, valueAt);
   }
-  return copies;
 }
 
 /** The values keep the memory of the payload. */

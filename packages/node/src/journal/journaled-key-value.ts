@@ -236,22 +236,25 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
     const unsaved = this.tree.shapes.unsaved();
     const encoded = { values, beside: shapeRecords(unsaved.first, unsaved.shapes) };
     try {
-      if (this.#isJournaling && this.#isSmall(encoded)) await this.#append(encoded);
-      else await this.#writeDirectly(encoded);
+      const size = this.#isJournaling ? this.#sizeInJournal(encoded) : undefined;
+      if (size === undefined) await this.#writeDirectly(encoded);
+      else await this.#append(encoded, size);
     } finally {
       this.#encoder.release();
     }
     this.tree.shapes.markSaved(unsaved.first + unsaved.shapes.length);
   }
 
-  #isSmall(encoded: JournaledWrites): boolean {
-    if (encoded.values.length > ENTRIES_AT_ONCE) return false;
-    return payloadSize(encoded) <= this.#limits.payloadBytesMax;
+  /** The size of the payload; undefined when it is too large for the journal. */
+  #sizeInJournal(encoded: JournaledWrites): number | undefined {
+    if (encoded.values.length > ENTRIES_AT_ONCE) return undefined;
+    const size = payloadSize(encoded);
+    return size <= this.#limits.payloadBytesMax ? size : undefined;
   }
 
-  async #append(encoded: JournaledWrites): Promise<void> {
+  async #append(encoded: JournaledWrites, size: number): Promise<void> {
     try {
-      await this.#appendOnce(encoded);
+      await this.#appendOnce(encoded, size);
     } catch (error) {
       if (!(error instanceof PeerError)) throw error;
       // On a full disk the journal has space again when its entries are in the tree.
@@ -259,22 +262,21 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
       // The tree is being opened again after a write of it failed.
       else if (error.code === "store.busy") await this.writer.whenIdle();
       else throw error;
-      await this.#appendOnce(encoded);
+      await this.#appendOnce(encoded, size);
     }
   }
 
-  async #appendOnce(encoded: JournaledWrites): Promise<void> {
+  async #appendOnce(encoded: JournaledWrites, size: number): Promise<void> {
     if (this.writer.hasFailed) await this.writer.drain();
     if (this.writer.isBehind) await this.writer.whenWritten();
     const journal = this.#journal ?? (await this.#beginJournal());
     this.writer.pauseFreezing();
     try {
       const plan = await this.#reserve(encoded.values);
-      const size = payloadSize(encoded);
       const entry = newEntry(size);
-      const values = writePayload(entry, PAYLOAD_START, encoded);
+      writePayload(entry, PAYLOAD_START, encoded);
       const position = await journal.append(entry, size);
-      this.#table.add({ values, beside: encoded.beside }, { position, plan });
+      this.#table.add(encoded, { position, plan });
     } finally {
       this.writer.resumeFreezing();
     }

@@ -104,8 +104,9 @@ export class TableLayer {
     commit: { version: number; position: number; keepsOlder: boolean; plan: LayerPlan },
   ): void {
     const { version, keepsOlder, plan } = commit;
-    for (const [i, write] of values.entries()) {
-      this.#put(write, version, plan.before[i], keepsOlder);
+    let i = 0;
+    for (const write of values) {
+      this.#put(write, version, plan.before[i++], keepsOlder);
       this.#bytes += SLOT_BYTES + write.size + write.keySize;
     }
     for (const record of beside) this.#beside.push(record);

@@ -21,9 +21,16 @@ export interface LentBytes {
   readonly key: string;
   readonly keySize: number;
   /** The first part of its ArrayBuffer, so that offsets in both are the same. */
-  readonly chunk: Buffer;
-  readonly start: number;
+  chunk: Buffer;
+  start: number;
   readonly size: number;
   /** Whether the chunk holds nothing else but free space in front (packed-entries.ts). */
-  readonly isAlone: boolean;
+  isAlone: boolean;
+}
+
+/** Notes that the bytes were copied, and are no longer lent. */
+export function moveTo(value: LentBytes, chunk: Buffer, start: number): void {
+  value.chunk = chunk;
+  value.start = start;
+  value.isAlone = false;
 }

@@ -18,8 +18,8 @@ function newTable(): { table: CommitTable; put: (entries: Record<string, Value>)
     const { plan } = table.plan(encoded);
     // What the encoder lends is copied into an entry of the journal.
     const writes = { values: encoded, beside: [] };
-    const values = writePayload(newEntry(payloadSize(writes)), PAYLOAD_START, writes);
-    table.add({ values, beside: [] }, { position: ++position, plan });
+    writePayload(newEntry(payloadSize(writes)), PAYLOAD_START, writes);
+    table.add(writes, { position: ++position, plan });
   };
   return { table, put };
 }

@@ -33,9 +33,9 @@ export function* prepareBatch(
 ): Steps<PreparedBatch> {
   const { isUnknownRefused, texts } = context;
   const prepared: PlacedCommand[] = [];
-  for (const [i, command] of commands.entries()) {
-    if (i > 0) yield;
-    const at = `commands[${i}]`;
+  for (const command of commands) {
+    if (prepared.length > 0) yield;
+    const at = `commands[${prepared.length}]`;
     // Spelt out: a spread costs as much as all else here.
     prepared.push({ at, command: prepareCommand(command, { at, isUnknownRefused, texts }) });
   }

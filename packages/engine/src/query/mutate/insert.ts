@@ -88,8 +88,10 @@ export function* writeGiven(
   let writes: Write[] | undefined;
   let written: Value[] | undefined;
   let isWarned = false;
-  for (const [i, document] of given.entries()) {
-    if (i > 0) yield;
+  let isFirst = true;
+  for (const document of given) {
+    if (!isFirst) yield;
+    isFirst = false;
     const write = decide(document, plan, execution);
     if (write === undefined) continue;
     written = added(written, document.id);
@@ -117,8 +119,10 @@ function* checkCountersOf(
 ): Steps<void> {
   // Commands return no warnings, and have their own syntax for counters.
   if (isTokenInferred === false) return;
-  for (const [i, { operation, before }] of writes.entries()) {
-    if (i > 0) yield;
+  let isFirst = true;
+  for (const { operation, before } of writes) {
+    if (!isFirst) yield;
+    isFirst = false;
     if (operation.kind !== "update" || before === undefined) continue;
     checkCounters(operation.edits, before, { isStrict, warnings, at });
   }
