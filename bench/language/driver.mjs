@@ -4,7 +4,7 @@
  *
  * This process takes the time, so that messages are not measured. It creates documents and checks
  * answers outside the measured time, except for the size of each answer. It repeats short
- * operations until a phase is over, and warms up operations that only read.
+ * operations until a phase is over, and warms up operations that only read, and UPDATE.
  */
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -289,6 +289,10 @@ class Round {
   }
 
   async update() {
+    await warmUp(() => {
+      const k = this.updated++;
+      return this.contestant.update(this.targetOf(k), newMileage(k));
+    });
     const first = this.updated;
     const measured = await repeat(
       (k) => this.contestant.update(this.targetOf(first + k), newMileage(first + k)),

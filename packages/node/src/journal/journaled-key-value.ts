@@ -289,12 +289,7 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> implements K
     const { pages, plan } = this.#table.plan(values);
     // No promise if there is space, so that the write starts before any other work.
     if (this.tree.isReserved(pages)) return plan;
-    // The file does not grow while LMDB writes to it.
-    return this.writer.exclusively(async () => {
-      const later = this.#table.plan(values);
-      await this.tree.reserve(later.pages);
-      return later.plan;
-    });
+    return this.tree.reserve(pages).then(() => plan);
   }
 
   #endOldest(): boolean {

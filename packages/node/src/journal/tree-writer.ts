@@ -142,7 +142,8 @@ export class TreeWriter {
   /** Never rejects. */
   async #write(layer: TableLayer): Promise<void> {
     try {
-      await this.#reserve(layer);
+      // It is there already, unless a commit before used more than was estimated.
+      await this.#tree.reserve([layer.pages]);
       await this.#tree.write({
         values: layer.newest(),
         beside: [...layer.beside, ...this.#host.mark(layer.position)],
@@ -155,17 +156,6 @@ export class TreeWriter {
     } catch (error) {
       this.#failure = error;
     }
-  }
-
-  /**
-   * Ensures space for the layer: it is there already, unless a commit before used more than was
-   * estimated. As much again is taken for the next layer, because the file cannot grow while the
-   * tree is written, and commits would have to wait.
-   */
-  async #reserve({ pages }: TableLayer): Promise<void> {
-    await this.#tree.reserve([pages]);
-    // If the disk has not that much, commits ask for what they need.
-    await this.#tree.reserve([pages, pages]).catch(() => {});
   }
 
   #isFull({ bytes, keyCount }: TableLayer): boolean {

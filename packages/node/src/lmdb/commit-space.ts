@@ -28,6 +28,13 @@ const STEP_MIN = 1024 * 1024;
 const STEP_MAX = 16 * 1024 * 1024;
 const STEP_COMMITS = 4;
 
+interface GrowthStep {
+  readonly pageSize: number;
+  /** Pages that are wanted beyond the least. */
+  readonly morePages: number;
+  readonly isWritten: boolean;
+}
+
 export class CommitSpace {
   readonly #reserve: FileReserve;
   readonly #readSize: () => StorageSize;
@@ -56,10 +63,14 @@ export class CommitSpace {
     return this.#sizeFor(commits) <= this.#size;
   }
 
-  /** Takes space for commits that LMDB gets later. No commit may be under way. */
-  async takeFor(commits: readonly PageEstimate[]): Promise<void> {
+  /** Takes space for commits that LMDB gets later; `isWritten`: while it writes another one. */
+  async takeFor(
+    commits: readonly PageEstimate[],
+    { isWritten = false }: { readonly isWritten?: boolean } = {},
+  ): Promise<void> {
     const sizeMin = this.#sizeFor(commits);
-    if (sizeMin > this.#size) await this.#growTo(sizeMin, this.#readSize().pageSize, 0);
+    if (sizeMin <= this.#size) return;
+    await this.#growTo(sizeMin, { pageSize: this.#readSize().pageSize, morePages: 0, isWritten });
   }
 
   /** Called after each commit: what is known of the size of the tree is old. */
@@ -80,16 +91,20 @@ export class CommitSpace {
     const pageCount = estimatePages(known, entries);
     const { pageSize } = known;
     const sizeMin = (known.lastPageNumber + 1 + pageCount) * pageSize;
-    await this.#growTo(sizeMin, pageSize, STEP_COMMITS * pageCount);
+    await this.#growTo(sizeMin, {
+      pageSize,
+      morePages: STEP_COMMITS * pageCount,
+      isWritten: false,
+    });
     this.#known = known;
     this.#sparePages = Math.floor((this.#size - sizeMin) / pageSize);
     this.#givenPages = pageCount;
   }
 
-  async #growTo(sizeMin: number, pageSize: number, morePages: number): Promise<void> {
+  async #growTo(sizeMin: number, { pageSize, morePages, isWritten }: GrowthStep): Promise<void> {
     const step = Math.min(Math.max(sizeMin / 16, morePages * pageSize, STEP_MIN), STEP_MAX);
     const sizeWanted = Math.ceil((sizeMin + step) / pageSize) * pageSize;
-    const size = await this.#reserve.grow(sizeMin, sizeWanted);
+    const size = await this.#reserve.grow(sizeMin, sizeWanted, { isWritten });
     if (size === undefined) {
       throw new PeerError(
         "store.full",

@@ -6,17 +6,28 @@
  * by writing zeros after the end of the file, which LMDB then overwrites. It is also faster,
  * because a sync that changes neither the size nor the blocks of a file has less to do.
  *
+ * The zeros are appended, wherever the end is: even if LMDB wrote past the reserved space at the same
+ * time, none of its pages would be overwritten.
+ *
  * It does not help on file systems that never overwrite in place, such as btrfs and ZFS.
  */
 
-import { closeSync, fstatSync, ftruncateSync, openSync, write } from "node:fs";
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import { assert } from "@bigpeer/protocol";
 import { isFullError } from "../disk.ts";
 
+const { O_APPEND, O_RDWR } = constants;
+
 const CHUNK = new Uint8Array(2 * 1024 * 1024);
 
 const writeAsync = promisify(write);
+
+interface Growth {
+  readonly sizeMin: number;
+  readonly size: number;
+  readonly isWritten: boolean;
+}
 
 export class FileReserve {
   #descriptor: number | undefined;
@@ -24,38 +35,42 @@ export class FileReserve {
   #growing: Promise<unknown> = Promise.resolve();
 
   constructor(path: string) {
-    this.#descriptor = openSync(path, "r+");
+    this.#descriptor = openSync(path, O_RDWR | O_APPEND);
   }
 
   /**
    * Makes the file at least `sizeMin` bytes long, and `size` when it must grow anyway. Returns its
-   * length, or undefined when the disk is full; then the file is as long as before. Rejects on any
-   * other write error.
+   * length, or undefined when the disk is full; then the file is as long as before, unless
+   * `isWritten`: LMDB writes to it, so it is not cut. Rejects on any other write error.
    */
-  grow(sizeMin: number, size: number): Promise<number | undefined> {
+  grow(
+    sizeMin: number,
+    size: number,
+    { isWritten = false }: { readonly isWritten?: boolean } = {},
+  ): Promise<number | undefined> {
     const descriptor = this.#descriptor;
     assert(descriptor !== undefined, "a file that is open");
-    const growth = this.#grow(descriptor, sizeMin, size);
+    const growth = this.#growing.then(() => this.#grow(descriptor, { sizeMin, size, isWritten }));
     this.#growing = growth.catch(() => {});
     return growth;
   }
 
-  async #grow(descriptor: number, sizeMin: number, size: number): Promise<number | undefined> {
+  async #grow(descriptor: number, { sizeMin, size, isWritten }: Growth): Promise<number | undefined> {
     const sizeBefore = fstatSync(descriptor).size;
     if (sizeBefore >= sizeMin) return sizeBefore;
     let end = sizeBefore;
     try {
       while (end < size) {
         const length = Math.min(CHUNK.length, size - end);
-        const { bytesWritten } = await writeAsync(descriptor, CHUNK, 0, length, end);
+        const { bytesWritten } = await writeAsync(descriptor, CHUNK, 0, length, null);
         if (bytesWritten === 0) break;
-        end += bytesWritten;
+        end = fstatSync(descriptor).size;
       }
     } catch (error) {
       if (!isFullError(error)) throw error;
     }
     if (end >= sizeMin) return end;
-    ftruncateSync(descriptor, sizeBefore);
+    if (!isWritten) ftruncateSync(descriptor, sizeBefore);
     return undefined;
   }
 

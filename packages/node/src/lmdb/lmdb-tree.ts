@@ -114,6 +114,8 @@ export class LmdbTree {
   #environment: Environment | undefined;
   /** Set while an environment is being closed. */
   #isEnding = false;
+  /** Whether LMDB writes to the file. */
+  #isWriting = false;
   #isClosed = false;
 
   /**
@@ -154,9 +156,9 @@ export class LmdbTree {
     return this.#use().room?.hasFor(commits) ?? true;
   }
 
-  /** Reserves that space. No commit may be under way. Rejects with `store.full`. */
+  /** Reserves that space, also while a commit is under way. Rejects with `store.full`. */
   async reserve(commits: readonly PageEstimate[]): Promise<void> {
-    await this.#use().room?.takeFor(commits);
+    await this.#use().room?.takeFor(commits, { isWritten: this.#isWriting });
   }
 
   /**
@@ -280,6 +282,7 @@ export class LmdbTree {
   }
 
   async #commit(environment: Environment, commit: TreeCommit): Promise<void> {
+    this.#isWriting = true;
     try {
       if (commit.isReserved !== true) {
         // No promise if there is space, so that the commit starts before any other work.
@@ -290,6 +293,8 @@ export class LmdbTree {
       environment.room?.forget({ isReserved: commit.isReserved === true });
     } catch (error) {
       throw error instanceof PeerError ? error : await this.#afterFailure(error);
+    } finally {
+      this.#isWriting = false;
     }
   }
 

@@ -1,4 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -34,6 +43,21 @@ test("a file that is long enough stays unchanged", async () => {
   expect(statSync(path).size).toBe(7);
   expect(await reserve.grow(8, 1000)).toBe(1000);
   expect(statSync(path).size).toBe(1000);
+});
+
+test("bytes that another writer puts past the end meanwhile are not overwritten", async () => {
+  const growth = reserve.grow(5_000_000, 5_000_000, { isWritten: true });
+  const other = openSync(path, "r+");
+  writeSync(other, "page", 10_000);
+  closeSync(other);
+  expect(await growth).toBeGreaterThanOrEqual(5_000_000);
+  expect(readFileSync(path).subarray(10_000, 10_004).toString()).toBe("page");
+});
+
+test("two growths at a time are one after the other", async () => {
+  expect(await Promise.all([reserve.grow(100, 2000), reserve.grow(1500, 3000)])).toEqual([
+    2000, 2000,
+  ]);
 });
 
 test("the reserve may be closed again", async () => {
