@@ -55,7 +55,10 @@ export class FileReserve {
     return growth;
   }
 
-  async #grow(descriptor: number, { sizeMin, size, isWritten }: Growth): Promise<number | undefined> {
+  async #grow(
+    descriptor: number,
+    { sizeMin, size, isWritten }: Growth,
+  ): Promise<number | undefined> {
     const sizeBefore = fstatSync(descriptor).size;
     if (sizeBefore >= sizeMin) return sizeBefore;
     let end = sizeBefore;

@@ -1,12 +1,14 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { Snapshot } from "@bigpeer/engine";
 import type { Value } from "@bigpeer/protocol";
 import { afterEach, expect, test, vi } from "vitest";
 import { keyValueContract } from "../../../engine/test/contract/key-value-contract.ts";
 import type { JournalLimits } from "../../src/journal/journal-limits.ts";
 import { type JournaledLmdb, openJournaled } from "../../src/journal/journaled-key-value.ts";
+import { LmdbTree } from "../../src/lmdb/lmdb-tree.ts";
 
 /** So small that layers and segments change with every few commits. */
 const TINY: Partial<JournalLimits> = {
@@ -110,6 +112,41 @@ test("[K84] snapshots that keep too much memory end, the oldest first, and commi
   expect(states.at(-1)).toBe(true);
   expect(snapshots.at(-1)?.get("key 359")).toHaveLength(1000);
   for (const snapshot of snapshots) snapshot.close();
+});
+
+test("[K84] a commit waits while the tree has not caught up, and reads do not", async () => {
+  const { storage } = await openStorage({ layerKeys: 4 });
+  await storage.commit(new Map([["first", 1]]));
+  const write = LmdbTree.prototype.write;
+  let open: (() => void) | undefined;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const held = vi.spyOn(LmdbTree.prototype, "write").mockImplementation(async function (
+    this: LmdbTree,
+    commit,
+  ) {
+    await gate;
+    return write.call(this, commit);
+  });
+  cleanups.push(() => held.mockRestore());
+  await storage.commit(fill(0, 4, 10));
+  await storage.commit(fill(4, 4, 10));
+  let isDone = false;
+  const third = storage.commit(fill(8, 1, 10)).then(() => {
+    isDone = true;
+  });
+  for (let turn = 0; turn < 20; turn++) await setImmediate();
+  expect(isDone).toBe(false);
+  const snapshot = storage.snapshot();
+  expect(snapshot.has("key 7")).toBe(true);
+  expect(snapshot.has("key 8")).toBe(false);
+  snapshot.close();
+  open?.();
+  await third;
+  const later = storage.snapshot();
+  expect(later.has("key 8")).toBe(true);
+  later.close();
 });
 
 test("a commit that waits for other work when the storage is closed is kept", async () => {

@@ -83,7 +83,9 @@ test("[H6] bytes that are not UTF-8 or not CBOR are refused", () => {
 test("[V4] a number that no float holds is found wherever it stands, and text like one is no number", () => {
   for (const number of ["1e400", "-1e400", "12.5E+999", "1e0400"]) {
     for (const text of [number, `[${number}]`, `{"a":\t${number}}`, `["1e1",${number}]`]) {
-      expect(() => decode("application/json", text)).toThrow("expected a number that a float can hold");
+      expect(() => decode("application/json", text)).toThrow(
+        "expected a number that a float can hold",
+      );
     }
   }
   const ids = { "9e123": "4d3e12341234", text: "at:1e999x,2e998" };
