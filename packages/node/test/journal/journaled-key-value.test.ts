@@ -117,7 +117,7 @@ test("[K84] snapshots that keep too much memory end, the oldest first, and commi
 test("[K84] a commit waits while the tree has not caught up, and reads do not", async () => {
   const { storage } = await openStorage({ layerKeys: 4 });
   await storage.commit(new Map([["first", 1]]));
-  const write = LmdbTree.prototype.write;
+  const write = Reflect.get(LmdbTree.prototype, "write");
   let open: (() => void) | undefined;
   const gate = new Promise<void>((resolve) => {
     open = resolve;

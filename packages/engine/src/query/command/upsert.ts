@@ -57,8 +57,8 @@ export function prepareUpsert(
   const run: PreparedCommand<UpsertResult>["run"] = function* run(execution) {
     for (const token of tokens) checkUploaded(token, execution);
     try {
-      const given = givenDocument(id, fields, plan, execution);
-      const { ids } = yield* writeGiven(plan, [given], execution);
+      const document = givenDocument(id, fields, plan, execution);
+      const { ids } = yield* writeGiven(plan, [document], execution);
       const [written] = ids;
       assert(written !== undefined, "an upsert that writes its document");
       return { method: "upsert", id: written };
