@@ -200,7 +200,7 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** The folders of a package that others import by an entry of their own, such as @bigpeer/engine/store. */
 const ENTRY_FOLDERS: ReadonlyMap<string, readonly string[]> = new Map([
-  ["engine", ["store", "query", "sync", "peer", "link"]],
+  ["engine", ["store", "query", "sync", "peer", "link", "cluster"]],
 ]);
 
 /** Files that nothing imports because something outside the sources starts there. */

@@ -3,15 +3,13 @@
  */
 
 import type { Value } from "@bigpeer/protocol";
+import { replay as replayOne } from "../../src/cluster/replay.ts";
 import type { Key } from "../../src/platform.ts";
 import { finish } from "../../src/steps.ts";
-import { Applier } from "../../src/store/applier.ts";
 import { transactionRange, txnIdOfKey } from "../../src/store/keys.ts";
 import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
-import { Overlay } from "../../src/store/overlay.ts";
 import type { TransactionRecord } from "../../src/store/records.ts";
-import { View } from "../../src/store/view.ts";
 import { dump } from "./open-store.ts";
 
 /** The keys and values that the operations in the log of `storage` make of nothing. */
@@ -33,22 +31,7 @@ async function applyRecord(
   site: string,
 ): Promise<void> {
   const base = target.snapshot();
-  const overlay = new Overlay(base);
-  const applier = new Applier(overlay, txnId, site);
-  const view = new View(overlay);
-  for (const [collection, id, version] of record.guards ?? []) {
-    if (view.version(collection, id) !== version) throw new Error("a guard of the log fails");
-    applier.guard(collection, id);
-  }
-  for (const step of record.steps) finish(applier.step(step));
-  const finished = applier.finish({
-    at: record.at,
-    ...(record.requestId === undefined ? {} : { requestId: record.requestId }),
-    ...(record.upload === undefined ? {} : { upload: record.upload }),
-    ...(record.refusal === undefined ? {} : { refusal: record.refusal }),
-    ...(record.via === undefined ? {} : { via: record.via }),
-  });
-  finish(finished);
+  const { overlay } = finish(replayOne(base, { txnId, record }, site));
   base.close();
   await target.commit(overlay.writes);
 }

@@ -84,6 +84,8 @@ interface Fault {
 }
 
 const FAULTS: readonly Fault[] = ["EIO", "ENOSPC"].flatMap((error) => [
+  // For the space in the data file.
+  { call: "write", error, when: 1 },
   ...[2, 3, 4, 5, 6, 8, 11].map((when) => ({ call: "pwrite64", error, when })),
   ...[1, 2, 3, 4].map((when) => ({ call: "fdatasync", error, when })),
   ...[1, 2].map((when) => ({ call: "fsync", error, when })),
@@ -98,6 +100,7 @@ test.skipIf(!hasStrace).each(FAULTS)(
     // One thread in the pool, so that its calls are counted together.
     const settings = ["-f", "-E", "UV_THREADPOOL_SIZE=1", "-o", "/dev/null"];
     const fault = ["-e", `trace=${call}`, "-e", `inject=${call}:error=${error}:when=${when}`];
+    if (call === "write") fault.push("-P", join(home, "data.mdb"));
     const storage = new RunningScript("strace", ...settings, ...fault, ...command(home));
     const kept: Record<string, number> = {};
     let isAlive = true;

@@ -88,10 +88,11 @@ function tracerOf({ call, error, when }: Fault): (folder: string) => string[] {
   };
 }
 
-// pwrite64 is first called for the room of the first commit, second for its meta page; then for a
-// page and the meta page of the second commit.
+// write is called for the room of the first commit. pwrite64 is first called for the meta page of that
+// commit; then for a page and the meta page of the second commit.
 const FAULTS: readonly Fault[] = ["EIO", "ENOSPC"].flatMap((error) => [
-  ...[1, 2, 4].map((when) => ({ call: "pwrite64", error, when })),
+  { call: "write", error, when: 1 },
+  ...[1, 3].map((when) => ({ call: "pwrite64", error, when })),
   ...[1, 2, 3, 5].map((when) => ({ call: "fdatasync", error, when })),
 ]);
 
@@ -121,7 +122,7 @@ test.skipIf(!hasStrace).each(FAULTS)(
 // it, and the process may die of that. Room is taken before each commit so that this does not
 // happen on a full disk; on a broken one it may. What was acknowledged is kept all the same.
 test.skipIf(!hasStrace)("if a page cannot be written, nothing acknowledged is lost", async () => {
-  const fault = { call: "pwrite64", error: "EIO", when: 3 };
+  const fault = { call: "pwrite64", error: "EIO", when: 2 };
   await withStorage(tracerOf(fault), async (storage, folder) => {
     const kept: Record<string, number> = {};
     let refusedCount = 0;

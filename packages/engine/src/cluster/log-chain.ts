@@ -1,0 +1,140 @@
+/**
+ * LogChain: follows the log of a cluster entry by entry, and checks that all of them are one chain.
+ *
+ * Unfinished parts of a transaction are kept in memory. So a node that starts again goes on from the
+ * last position at which there were none.
+ */
+
+import { PeerError, unreachable } from "@bigpeer/protocol";
+import type { Platform } from "../platform.ts";
+import type { Steps } from "../steps.ts";
+import {
+  decodeEntry,
+  decodeTransaction,
+  type EntryContent,
+  FIRST_DIGEST,
+  type SharedTransaction,
+} from "./log-entry.ts";
+
+/** A place in the log: an entry, by its number and its digest. */
+export interface LogPosition {
+  readonly sequence: number;
+  readonly digest: Uint8Array;
+  readonly epoch: number;
+  /** Who wrote it. */
+  readonly writer: string;
+}
+
+/** Before the first entry. */
+export const LOG_START: LogPosition = { sequence: 0, digest: FIRST_DIGEST, epoch: 0, writer: "" };
+
+/** What an entry brings to a store. */
+export interface TakenEntry {
+  readonly transactions: readonly SharedTransaction[];
+  /** Set by the first entry of a log. */
+  readonly history?: Extract<EntryContent, { kind: "history" }>;
+}
+
+type Part = Extract<EntryContent, { kind: "part" }>;
+
+export class LogChain {
+  readonly #platform: Pick<Platform, "sha256">;
+  #last: LogPosition;
+  #complete: LogPosition;
+  #parts: Part[] = [];
+
+  constructor(platform: Pick<Platform, "sha256">, from: LogPosition = LOG_START) {
+    this.#platform = platform;
+    this.#last = from;
+    this.#complete = from;
+  }
+
+  /** The last entry that was taken. */
+  get last(): LogPosition {
+    return this.#last;
+  }
+
+  /** The last entry that did not leave a transaction unfinished: where to go on after a start. */
+  get complete(): LogPosition {
+    return this.#complete;
+  }
+
+  /**
+   * Takes the next entry. Throws `store.corrupt`, and takes nothing, if it does not continue this
+   * chain: then the log is another one, or has lost entries.
+   */
+  *take(sequence: number, bytes: Uint8Array): Steps<TakenEntry> {
+    const { sequence: before, digest, epoch: epochBefore } = this.#last;
+    const { epoch, writer, previous, content } = decodeEntry(bytes);
+    if (sequence <= before) throw broken(sequence, `it comes after entry ${before}`);
+    if (!isSame(previous, digest)) {
+      throw broken(sequence, `it does not continue entry ${before} of this store`);
+    }
+    if (epoch < epochBefore) {
+      throw broken(sequence, `its epoch ${epoch} is over since epoch ${epochBefore}`);
+    }
+    if (epoch === epochBefore && writer !== this.#last.writer) {
+      throw broken(sequence, `epoch ${epoch} has another writer`);
+    }
+    // A new epoch voids what the writer before did not finish.
+    const pending = epoch === epochBefore ? this.#parts : [];
+    const taken = yield* takenOf(content, pending, sequence);
+    this.#last = { sequence, digest: this.#platform.sha256(bytes), epoch, writer };
+    this.#parts = taken.pending;
+    if (taken.pending.length === 0) this.#complete = this.#last;
+    return taken.entry;
+  }
+}
+
+interface Taking {
+  readonly entry: TakenEntry;
+  readonly pending: Part[];
+}
+
+const NOTHING: TakenEntry = { transactions: [] };
+
+function* takenOf(content: EntryContent, pending: Part[], sequence: number): Steps<Taking> {
+  switch (content.kind) {
+    case "history":
+      return { entry: { transactions: [], history: content }, pending: [] };
+    case "transactions": {
+      // Only a writer that gave up a transaction leaves parts, and it begins a new epoch then.
+      if (pending.length > 0) throw broken(sequence, "a transaction before it is not complete");
+      const transactions: SharedTransaction[] = [];
+      for (const bytes of content.transactions) {
+        transactions.push(yield* decodeTransaction(bytes));
+      }
+      return { entry: { transactions }, pending };
+    }
+    case "part": {
+      const { number, count } = content;
+      const isNext = number === pending.length + 1 && (pending[0]?.count ?? count) === count;
+      if (!isNext) throw broken(sequence, `its part ${number} of ${count} is not the next one`);
+      const parts = [...pending, content];
+      if (number < count) return { entry: NOTHING, pending: parts };
+      const whole = yield* decodeTransaction(joined(parts));
+      return { entry: { transactions: [whole] }, pending: [] };
+    }
+    default:
+      return unreachable(content);
+  }
+}
+
+function joined(parts: readonly Part[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { bytes }) => sum + bytes.length, 0));
+  let at = 0;
+  for (const { bytes } of parts) {
+    whole.set(bytes, at);
+    at += bytes.length;
+  }
+  return whole;
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}
+
+function broken(sequence: number, reason: string): PeerError {
+  const message = `expected the log of the cluster to continue at entry ${sequence}: ${reason}`;
+  return new PeerError("store.corrupt", message);
+}

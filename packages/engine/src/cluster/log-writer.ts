@@ -1,0 +1,133 @@
+/**
+ * LogWriter: appends entries to the shared log for the evaluating node, one after the other.
+ *
+ * It knows the end of the chain, and every append names it. If another node has appended meanwhile,
+ * this one is no longer the evaluating node: its entry is rejected, and it must not write again. An
+ * append whose answer is lost is sent again until its outcome is known: only what was definitely
+ * rejected may be evaluated elsewhere.
+ */
+
+import { assert, PeerError } from "@bigpeer/protocol";
+import type { Platform } from "../platform.ts";
+import type { LogPosition } from "./log-chain.ts";
+import { type EntryContent, encodeEntry } from "./log-entry.ts";
+import type { SharedLog } from "./shared-log.ts";
+
+/** Random bytes of the name of a writer. */
+const WRITER_SIZE = 16;
+
+export interface LogWriterHost {
+  readonly log: SharedLog;
+  readonly platform: Pick<Platform, "sha256" | "random">;
+  /** Waits before an append is sent again; `attempt` counts from 1. */
+  readonly wait: (attempt: number) => Promise<void>;
+  /** Called once, when this node is no longer the evaluating node. */
+  readonly onDeposed?: () => void;
+}
+
+export class LogWriter {
+  readonly #host: LogWriterHost;
+  #last: LogPosition;
+  #isDeposed = false;
+  #isAppending = false;
+
+  private constructor(host: LogWriterHost, last: LogPosition) {
+    this.#host = host;
+    this.#last = last;
+  }
+
+  /**
+   * Makes this node the evaluating node: begins a new epoch behind `last`, the end of the log as
+   * this node knows it. Rejects with `store.busy` if that is not its end.
+   */
+  static async begin(host: LogWriterHost, last: LogPosition): Promise<LogWriter> {
+    const name = hexOf(host.platform.random(WRITER_SIZE));
+    const writer = new LogWriter(host, { ...last, epoch: last.epoch + 1, writer: name });
+    await writer.append({ kind: "transactions", transactions: [] });
+    return writer;
+  }
+
+  /** The last entry of the log. */
+  get last(): LogPosition {
+    return this.#last;
+  }
+
+  get isDeposed(): boolean {
+    return this.#isDeposed;
+  }
+
+  /**
+   * Resolves when the entry is durable, with its sequence. Rejects with `store.busy` if it was not
+   * appended and never will be.
+   */
+  async append(content: EntryContent): Promise<number> {
+    assert(!this.#isAppending, "one append at a time");
+    if (this.#isDeposed) throw deposed();
+    this.#isAppending = true;
+    try {
+      return await this.#append(content);
+    } finally {
+      this.#isAppending = false;
+    }
+  }
+
+  async #append(content: EntryContent): Promise<number> {
+    const { sequence: after, digest: previous, epoch, writer } = this.#last;
+    const entry = { epoch, writer, previous, content };
+    const { bytes, digest } = encodeEntry(entry, this.#host.platform);
+    const sequence = await this.#outcomeOf(bytes, digest, after);
+    if (sequence === undefined) {
+      this.#isDeposed = true;
+      this.#host.onDeposed?.();
+      throw deposed();
+    }
+    this.#last = { sequence, digest, epoch, writer };
+    return sequence;
+  }
+
+  /** Its sequence; undefined when it was rejected. */
+  async #outcomeOf(
+    bytes: Uint8Array,
+    digest: Uint8Array,
+    after: number,
+  ): Promise<number | undefined> {
+    const { log, wait } = this.#host;
+    const target = { after, id: hexOf(digest) };
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await log.append(bytes, target);
+      if (outcome.kind === "appended") return outcome.sequence;
+      if (outcome.kind === "refused") return this.#find(digest, after);
+      await wait(attempt);
+    }
+  }
+
+  /**
+   * Whether the entry is the next one after all: an append whose answer was lost, and that was sent
+   * again when the log no longer knew its id.
+   */
+  async #find(digest: Uint8Array, after: number): Promise<number | undefined> {
+    const { log, platform, wait } = this.#host;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const next = await log.next(after);
+        // The log refused it because there is a later entry.
+        if (next !== undefined) {
+          const isOwn = hexOf(platform.sha256(next.bytes)) === hexOf(digest);
+          return isOwn ? next.sequence : undefined;
+        }
+      } catch {
+        // The log cannot be reached now.
+      }
+      await wait(attempt);
+    }
+  }
+}
+
+function deposed(): PeerError {
+  const message = "another node of the cluster evaluates the writes of this app now; retry";
+  return new PeerError("store.busy", message);
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
