@@ -5,10 +5,9 @@
  * is none. Uses nothing but Node itself.
  */
 import { execFile } from "node:child_process";
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { findInPath, isExecutable, printFound } from "./program.mjs";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
@@ -22,17 +21,17 @@ export async function findChromium(env = process.env) {
   if (named !== undefined && named !== "") {
     return isExecutable(named) ? { path: named } : { reason: `CHROMIUM is no program: ${named}` };
   }
-  const installed = findInPath(NAMES, env);
+  const [installed] = findInPath(NAMES, env);
   if (installed !== undefined) return { path: installed };
   const fault = await installChromium(env);
   if (fault !== undefined) return { reason: `Chromium is not installed: ${fault}` };
-  const path = findInPath(NAMES, env);
+  const [path] = findInPath(NAMES, env);
   return path === undefined ? { reason: "apt-get installed no Chromium" } : { path };
 }
 
 /** What keeps it from being installed; undefined when it is. */
 async function installChromium(env) {
-  if (findInPath(["apt-get"], env) === undefined) return "there is no apt-get to install it with";
+  if (findInPath(["apt-get"], env).length === 0) return "there is no apt-get to install it with";
   if (process.getuid?.() !== 0) return "only root can install it (apt-get install chromium)";
   const options = { env: { ...env, DEBIAN_FRONTEND: "noninteractive" } };
   for (const words of [["update"], APT_INSTALL]) {
@@ -46,25 +45,4 @@ async function installChromium(env) {
   return undefined;
 }
 
-function findInPath(names, env) {
-  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
-  const paths = names.flatMap((name) => folders.map((folder) => join(folder, name)));
-  return paths.find(isExecutable);
-}
-
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { path, reason } = await findChromium();
-  if (path === undefined) {
-    console.error(`bigpeer: ${reason}`);
-    process.exitCode = 1;
-  } else console.log(path);
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) printFound(await findChromium());

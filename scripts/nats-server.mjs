@@ -12,8 +12,6 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
-  accessSync,
-  constants,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -23,10 +21,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
+import { findInPath, isExecutable, printFound } from "./program.mjs";
 
 const run = promisify(execFile);
 
@@ -66,12 +65,11 @@ export async function findNatsServer(env = process.env) {
 
 /** Executables that are there: the one in PATH, and those in the cache, the newest first. */
 function candidates(env) {
-  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   const cached = namesIn(cacheOf(env))
     .filter((name) => name.startsWith(`${PACKAGE}-`))
     .toSorted((a, b) => compareVersions(numbersIn(b), numbersIn(a)))
     .map((name) => join(cacheOf(env), name, "usr/sbin", PACKAGE));
-  return [...folders.map((folder) => join(folder, PACKAGE)), ...cached].filter(isExecutable);
+  return [...findInPath([PACKAGE], env), ...cached.filter(isExecutable)];
 }
 
 function cacheOf(env) {
@@ -231,19 +229,4 @@ async function fetchBytes(url) {
   return Buffer.from(await answer.arrayBuffer());
 }
 
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { path, reason } = await findNatsServer();
-  if (path === undefined) {
-    console.error(`bigpeer: ${reason}`);
-    process.exitCode = 1;
-  } else console.log(path);
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) printFound(await findNatsServer());

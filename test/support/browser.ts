@@ -1,6 +1,6 @@
 /**
- * A real Chromium without a window, for tests of pages. The library that drives it is installed with
- * the tools of the site, not by `npm test`. So it is loaded only when a browser is opened.
+ * A real Chromium without a window, for tests of pages. The library that drives it is one of the
+ * tools of the site, which `npm test` does not install. openBrowser() loads it.
  */
 import { createRequire } from "node:module";
 import { join } from "node:path";

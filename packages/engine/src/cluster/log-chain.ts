@@ -6,6 +6,7 @@
  */
 
 import { PeerError, unreachable } from "@bigpeer/protocol";
+import { TRANSACTION_BYTES_MAX } from "../limits.ts";
 import type { Platform } from "../platform.ts";
 import type { Steps } from "../steps.ts";
 import {
@@ -111,6 +112,9 @@ function* takenOf(content: EntryContent, pending: Part[], sequence: number): Ste
       const isNext = number === pending.length + 1 && (pending[0]?.count ?? count) === count;
       if (!isNext) throw broken(sequence, `its part ${number} of ${count} is not the next one`);
       const parts = [...pending, content];
+      if (sizeOf(parts) > TRANSACTION_BYTES_MAX) {
+        throw broken(sequence, `its transaction has more than ${TRANSACTION_BYTES_MAX} bytes`);
+      }
       if (number < count) return { entry: NOTHING, pending: parts };
       const whole = yield* decodeTransaction(joined(parts));
       return { entry: { transactions: [whole] }, pending: [] };
@@ -120,8 +124,12 @@ function* takenOf(content: EntryContent, pending: Part[], sequence: number): Ste
   }
 }
 
+function sizeOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes.length, 0);
+}
+
 function joined(parts: readonly Part[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, { bytes }) => sum + bytes.length, 0));
+  const whole = new Uint8Array(sizeOf(parts));
   let at = 0;
   for (const { bytes } of parts) {
     whole.set(bytes, at);

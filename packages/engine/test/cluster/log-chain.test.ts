@@ -16,6 +16,7 @@ import {
   type SharedTransaction,
 } from "../../src/cluster/log-entry.ts";
 import { replay } from "../../src/cluster/replay.ts";
+import { TRANSACTION_BYTES_MAX } from "../../src/limits.ts";
 import type { Key } from "../../src/platform.ts";
 import { finish } from "../../src/steps.ts";
 import { HEAD_KEY, IDENTITY_KEY } from "../../src/store/keys.ts";
@@ -238,6 +239,18 @@ test("parts out of order, and other entries between them, are refused", async ()
     take(chain, log.entries[0]);
     expect(() => take(chain, log.entries[1])).toThrow(message);
   }
+});
+
+test("the parts of a transaction together have a bound, so that none can fill the memory", () => {
+  const bytes = new Uint8Array(16 * 1024 * 1024);
+  const log = new Log();
+  for (let number = 1; number <= 20; number++) {
+    log.add({ kind: "part", number, count: 1000, bytes });
+  }
+  const chain = new LogChain(platform);
+  const takeAll = (): void => log.entries.forEach((entry) => take(chain, entry));
+  expect(takeAll).toThrow(`its transaction has more than ${TRANSACTION_BYTES_MAX} bytes`);
+  expect(chain.last.sequence).toBe(TRANSACTION_BYTES_MAX / bytes.length);
 });
 
 test("bytes that are no entry, and entries of a newer format, are refused with the reason", () => {

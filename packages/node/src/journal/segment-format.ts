@@ -6,9 +6,8 @@
  *
  * Numbers are little-endian. The checksum of a head covers what stands before both checksums, and
  * starts from that of the segment's header; the checksum of the entry starts from that of its head.
- * So what an earlier use of the file left behind is never taken for an entry. That includes
- * documents that look like entries: the journal id is random, so nobody can write a head with the
- * right checksum, and the bytes of its payload are not even read.
+ * So what an earlier use of the file left behind is never taken for an entry. Nor is a document that
+ * looks like one: the journal id is random, so no user can compute the checksum of a head.
  */
 
 import { crc32 } from "node:zlib";

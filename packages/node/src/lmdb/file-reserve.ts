@@ -40,8 +40,8 @@ export class FileReserve {
 
   /**
    * Makes the file at least `sizeMin` bytes long, and `size` when it must grow anyway. Returns its
-   * length, or undefined when the disk is full; then the file is as long as before, unless
-   * `isWritten`: LMDB writes to it, so it is not cut. Rejects on any other write error.
+   * length, or undefined when the disk is full. Then the file is cut to its length before, but not
+   * if `isWritten`, because LMDB writes to it. Rejects on any other write error.
    */
   grow(
     sizeMin: number,
