@@ -78,6 +78,16 @@ export const GROUPS = [
         about: "Connect several Big Peers that copy documents from each other.",
       },
       {
+        file: "docs/cluster.md",
+        title: "Cluster",
+        about: "Three or more servers as one Big Peer, on the log of NATS JetStream.",
+      },
+      {
+        file: "docs/scale.md",
+        title: "Scale",
+        about: "How far a cluster goes: many apps, many peers, one large app.",
+      },
+      {
         file: "docs/operating.md",
         about: "Start, configure, observe, upgrade, back up and restore a server.",
       },

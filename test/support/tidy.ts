@@ -32,6 +32,8 @@ const NODE_PACKAGES = new Set(["node", "peer", "server"]);
 /** The one source file of a package that may import each third-party library. */
 const THIRD_PARTY: Record<string, readonly string[]> = {
   "@fastify/busboy": ["packages/server/src/data-api/form-file.ts"],
+  "@nats-io/jetstream": ["packages/server/src/cluster/nats/nats-connection.ts"],
+  "@nats-io/transport-node": ["packages/server/src/cluster/nats/nats-connection.ts"],
   jose: ["packages/server/src/auth/json-web-token.ts"],
   lmdb: ["packages/node/src/lmdb/lmdb-environment.ts", "packages/node/src/lmdb/commit-thread.ts"],
   pino: ["packages/server/src/observability/log.ts"],
@@ -105,6 +107,7 @@ const SERVER_ORDER: readonly (readonly string[])[] = [
   ["observability"],
   ["config"],
   ["http"],
+  ["stores"],
   ["registry"],
   ["auth"],
   ["attachments"],
@@ -112,6 +115,7 @@ const SERVER_ORDER: readonly (readonly string[])[] = [
   ["maintenance"],
   ["sync"],
   ["link"],
+  ["cluster"],
   ["data-api"],
   ["management"],
   ["openapi"],

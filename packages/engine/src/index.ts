@@ -19,3 +19,4 @@ export {
   type Snapshot,
   type Writes,
 } from "./platform.ts";
+export { waitFor } from "./steps.ts";

@@ -3,13 +3,31 @@
  * can run other work between two steps.
  */
 
+import { assert } from "@bigpeer/protocol";
+
 export type Steps<T> = Generator<void, T, void>;
+
+/**
+ * Waits for a promise. A time slicer continues when it is settled; other callers step until it is,
+ * so they must pause between two steps.
+ */
+export function* waitFor<T>(promise: Promise<T>): Steps<T> {
+  const outcome: { value?: T; error?: unknown; isSettled: boolean } = { isSettled: false };
+  const settled = promise.then(
+    (value) => Object.assign(outcome, { value, isSettled: true }),
+    (error: unknown) => Object.assign(outcome, { error, isSettled: true }),
+  );
+  while (!outcome.isSettled) yield settled as unknown as void;
+  if ("error" in outcome) throw outcome.error;
+  return outcome.value as T;
+}
 
 /** Runs to the end without a pause. */
 export function finish<T>(steps: Iterator<void, T, void>): T {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
+    assert(value === undefined, "steps that wait for nothing");
   }
 }
 

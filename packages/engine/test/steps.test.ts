@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { finish, StepClock, type Steps } from "../src/steps.ts";
+import { finish, StepClock, type Steps, waitFor } from "../src/steps.ts";
 
 test("[K34] a step clock stops between two steps", () => {
   let ms = 0;
@@ -35,4 +35,15 @@ test("[K34] an error of a step is passed on, and its time counts", () => {
   }
   expect(() => finish(clock.time(failing()))).toThrow("no");
   expect(clock.now()).toBe(5);
+});
+
+test("steps that wait for a promise have its outcome, and cannot run without a pause", async () => {
+  const good = waitFor(Promise.resolve(7));
+  const bad = waitFor(Promise.reject(new Error("no")));
+  expect(good.next().done).toBe(false);
+  expect(bad.next().done).toBe(false);
+  await Promise.resolve();
+  expect(good.next()).toEqual({ done: true, value: 7 });
+  expect(() => bad.next()).toThrow("no");
+  expect(() => finish(waitFor(Promise.resolve()))).toThrow("steps that wait for nothing");
 });

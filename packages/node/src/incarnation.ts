@@ -13,9 +13,10 @@
  * docs/decisions/0003-copied-folders.md states the cost.
  */
 
-import { statSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isObject, type ValueObject } from "@bigpeer/protocol";
+import { syncFolder } from "./disk.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import { DATA_FILE } from "./lmdb/lmdb-environment.ts";
 
@@ -64,6 +65,15 @@ export function recordIncarnation(folder: string, standing: Standing): void {
   const { inode, birthNs } = readMark(folder);
   const { historyId, txnId } = standing;
   writeJsonFile(join(folder, LIFE_FILE), { inode, birthNs, historyId, txnId });
+}
+
+/**
+ * Removes the record, durably: the history of the store in `folder` belongs to the log of a cluster
+ * from now on. If the store is opened without the log, it starts a new incarnation.
+ */
+export function forgetIncarnation(folder: string): void {
+  rmSync(join(folder, LIFE_FILE), { force: true });
+  syncFolder(folder);
 }
 
 /** Time of the last record, by the clock of the file system; undefined where there is none. */

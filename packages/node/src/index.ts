@@ -5,18 +5,17 @@
 
 export { isFullError, makeFolder, namesIn, notFolder, openToOthers, syncFolder } from "./disk.ts";
 export { acquireFolderLock, type FolderLock, type Holder } from "./folder-lock.ts";
-export { lastSeenMs } from "./incarnation.ts";
-export {
-  type JournaledLmdb,
-  type JournaledOptions,
-  openStorage,
-} from "./journal/journaled-key-value.ts";
+export { forgetIncarnation, lastSeenMs } from "./incarnation.ts";
+export { type JournaledLmdb, openStorage } from "./journal/journaled-key-value.ts";
 export { type JournaledReader, readJournaled } from "./journal/journaled-reader.ts";
+export type { TableOptions } from "./journal/table-key-value.ts";
 export { PARTIAL_ENDING, readJsonFile, writeJsonFile } from "./json-file.ts";
 export { DATA_FILE } from "./lmdb/lmdb-environment.ts";
 export { nodePlatform } from "./node-platform.ts";
+export { type LoggedLmdb, openLogged } from "./replica/logged-key-value.ts";
 export {
   createStore,
+  openReplicaStorage,
   openStore,
   readStore,
   type StoreFolder,

@@ -28,16 +28,19 @@ import { PeerError } from "@bigpeer/protocol";
 import {
   beginIncarnation,
   findLostIncarnation,
+  forgetIncarnation,
   hasIncarnation,
   recordIncarnation,
   type Standing,
 } from "./incarnation.ts";
 import { type JournaledLmdb, openJournaled } from "./journal/journaled-key-value.ts";
 import { type JournaledReader, readJournaled } from "./journal/journaled-reader.ts";
+import type { TableOptions } from "./journal/table-key-value.ts";
 import { DATA_FILE } from "./lmdb/lmdb-environment.ts";
 import { type Meta, newestMeta } from "./lmdb/lmdb-file.ts";
 import { FIRST_KEY } from "./lmdb/lmdb-tree.ts";
 import { checkPages, type PageReport } from "./lmdb/page-check.ts";
+import { type LoggedLmdb, openLogged } from "./replica/logged-key-value.ts";
 
 /** Long enough to read a very large store from end to end. */
 const READ_MS_MAX = 7 * 86_400_000;
@@ -113,7 +116,7 @@ export class StoreFolder {
 /** Creates the store in `folder`, or opens the existing one. */
 export async function createStore(folder: string, host: StoreHost): Promise<StoreFolder> {
   removeUnfinished(folder);
-  const storage = await openReporting(folder, host);
+  const storage = await openJournaled(folder, openingOptions(folder, host));
   try {
     if (readIdentity(storage) !== undefined) return await openLife(folder, storage, host);
     beginIncarnation(folder);
@@ -129,10 +132,32 @@ export async function createStore(folder: string, host: StoreHost): Promise<Stor
 /** Opens an existing store: an empty one in its place would hide that it was lost. */
 export async function openStore(folder: string, host: StoreHost): Promise<StoreFolder> {
   if (!existsSync(join(folder, DATA_FILE))) throw missingStore(folder);
-  const storage = await openReporting(folder, host);
+  const storage = await openJournaled(folder, openingOptions(folder, host));
   try {
     if (readIdentity(storage) === undefined) throw missingStore(folder);
     return await openLife(folder, storage, host);
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+}
+
+/**
+ * Opens, or creates, the storage of a store that follows the log of a cluster. It does not open the
+ * store, whose identity comes from the log.
+ *
+ * Such a folder has no record of an incarnation. Before the first commit of a store that follows a
+ * log from now on, the caller removes the record with forgetIncarnation.
+ */
+export async function openReplicaStorage(
+  folder: string,
+  host: Pick<StoreHost, "log">,
+): Promise<LoggedLmdb> {
+  removeUnfinished(folder);
+  const storage = await openLogged(folder, openingOptions(folder, host));
+  try {
+    if (storage.position !== undefined) forgetIncarnation(folder);
+    return storage;
   } catch (error) {
     await storage.close();
     throw error;
@@ -195,8 +220,8 @@ function pinned(storage: JournaledReader, path: string): { snapshot: Snapshot; m
   }
 }
 
-function openReporting(folder: string, { log }: StoreHost): Promise<JournaledLmdb> {
-  return openJournaled(folder, {
+function openingOptions(folder: string, { log }: Pick<StoreHost, "log">): TableOptions {
+  return {
     checkTree: (tree) => {
       const identity = identityIn(tree);
       if (identity !== undefined) checkFormat(identity);
@@ -209,7 +234,7 @@ function openReporting(folder: string, { log }: StoreHost): Promise<JournaledLmd
           : `the store in ${folder} has all ${found} of its journal`;
       log("info", message);
     },
-  });
+  };
 }
 
 async function openLife(

@@ -43,6 +43,7 @@ export const ERROR_CODES = [
   "permission.denied",
   "sync.malformed",
   "remote.refused",
+  "cluster.elsewhere",
 ] as const;
 
 /**

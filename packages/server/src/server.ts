@@ -11,26 +11,34 @@ import type { Platform } from "@bigpeer/engine";
 import { MemoryPool, TimeSlicer } from "@bigpeer/engine/query";
 import { CommitMemory } from "@bigpeer/engine/store";
 import { acquireFolderLock, type FolderLock, nodePlatform, openToOthers } from "@bigpeer/node";
-import { assert } from "@bigpeer/protocol";
+import { assert, type Value } from "@bigpeer/protocol";
 import { TrustedProxies } from "./address/client-address.ts";
 import type { AppHost, OpenApp } from "./apps/open-app.ts";
 import { OpenApps } from "./apps/open-apps.ts";
 import { Authentication } from "./auth/authentication.ts";
 import { loginEndpoint } from "./auth/login.ts";
+import type { Cluster } from "./cluster/cluster.ts";
 import type { Config } from "./config/config.ts";
 import { markDataFolder, prepareDataFolder } from "./config/data-folder.ts";
 import { VERSION } from "./config/version.ts";
 import { downloadEndpoint } from "./data-api/attachment-download.ts";
 import { uploadEndpoint } from "./data-api/attachment-upload.ts";
 import { dataEndpoints } from "./data-api/data-endpoints.ts";
-import { DataGate, type DataSource } from "./data-api/data-gate.ts";
+import { DataGate, type DataSource, type PassedCall } from "./data-api/data-gate.ts";
 import { deviceEndpoints } from "./data-api/device-endpoints.ts";
 import { apiPageEndpoints } from "./documentation/api-page.ts";
 import { docsSiteEndpoints } from "./documentation/docs-site.ts";
 import { startPageEndpoint } from "./documentation/start-page.ts";
+import type { Answer } from "./http/answer.ts";
 import { Cors } from "./http/cors.ts";
 import { type Health, healthEndpoints } from "./http/health.ts";
-import { type Answered, type HttpServer, listenHttp } from "./http/http-server.ts";
+import type { HttpRequest } from "./http/http-request.ts";
+import {
+  type Answered,
+  type HttpServer,
+  listenHttp,
+  type NamedAnswer,
+} from "./http/http-server.ts";
 import { metricsEndpoint } from "./http/metrics-endpoint.ts";
 import { Router } from "./http/router.ts";
 import { START_REST_MS_MAX, STATEMENTS_MEMORY_MAX } from "./limits/limits.ts";
@@ -46,6 +54,7 @@ import { describeError, type Log } from "./observability/log.ts";
 import { requestLine } from "./observability/log-events.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { openApiEndpoints } from "./openapi/openapi-endpoints.ts";
+import type { AuditAction, Author } from "./registry/audit-log.ts";
 import { weakProviders } from "./registry/auth-provider.ts";
 import { SHARED_TOKEN_LENGTH_MIN } from "./registry/provider-fields.ts";
 import { prepareQuickstart, type Quickstart } from "./registry/quickstart.ts";
@@ -58,6 +67,8 @@ import { SyncServers } from "./sync/sync-servers.ts";
 export interface ServerHost {
   readonly log: Log;
   readonly platform?: Platform;
+  /** Called when the server cannot go on; then it must be closed. */
+  readonly onFatal?: (error: unknown) => void;
 }
 
 /** How often the last uses of keys are written. */
@@ -66,6 +77,10 @@ const FLUSH_USES_MS = 60_000;
 /** Resolves when the server is ready. Closes what was opened if the start fails. */
 export function startServer(config: Config, host: ServerHost): Promise<RunningServer> {
   return RunningServer.start(config, host);
+}
+
+function withAge(answer: NamedAnswer, seconds: number): NamedAnswer {
+  return { ...answer, headers: { ...answer.headers, age: String(seconds) } };
 }
 
 /** Parts that exist once the registry is open. */
@@ -79,23 +94,29 @@ interface Opened {
 export class RunningServer {
   readonly #config: Config;
   readonly #host: AppHost;
+  readonly #onFatal: (error: unknown) => void;
   readonly #metrics: Metrics;
   readonly #auth: Authentication;
   readonly #sync: SyncServers;
   readonly #remote: RemoteExecution;
   readonly #links: Replicator;
   #lock: FolderLock | undefined;
+  #cluster: Cluster | undefined;
+  #router: Router | undefined;
   #http: HttpServer | undefined;
   #management: ManagementServer | undefined;
   #opened: Opened | undefined;
   #quickstart: Quickstart | undefined;
   #health: Health = "starting";
+  /** Whether it hands over to other nodes of its cluster, and closes then. */
+  #isLeaving = false;
   #closing: Promise<void> | undefined;
 
-  private constructor(config: Config, { log, platform = nodePlatform }: ServerHost) {
+  private constructor(config: Config, { log, platform = nodePlatform, onFatal }: ServerHost) {
     const { dataDir, isClockAccepted, statementTimeoutMs, attachmentSizeMax } = config;
     const { remoteTimeoutMs: timeoutMs } = config;
     this.#config = config;
+    this.#onFatal = onFatal ?? (() => {});
     const memory = new MemoryPool(STATEMENTS_MEMORY_MAX);
     this.#host = {
       platform,
@@ -128,12 +149,23 @@ export class RunningServer {
       log,
       connectionsMax: config.syncConnectionsMax,
       onRefused: (reason) => this.#metrics.peerRefused(reason),
+      cluster: () => this.#cluster,
     });
     const streamsOf = (app: OpenApp) => this.#sync.serverOf(app).streams;
-    this.#links = new Replicator({ config, streamsOf, platform, log });
+    const evaluates = (appId: string): boolean =>
+      this.#cluster?.stores.find(appId)?.role === "evaluating";
+    this.#links = new Replicator({
+      config,
+      streamsOf,
+      platform,
+      log,
+      ...(config.cluster !== undefined && { evaluates }),
+    });
     this.#remote = new RemoteExecution({
       syncOf: (appId) => this.#sync.syncOf(appId),
-      record: (author, action) => this.registry.recordRun(author, action),
+      start: (appId, sync, { sessions, run }) =>
+        this.#cluster?.peers.run(appId, sync, sessions, run) ?? sync.run(sessions, run),
+      record: (author, action) => this.#recordRun(author, action),
       timeoutMs,
       elapsed: () => platform.elapsed(),
       log,
@@ -146,6 +178,7 @@ export class RunningServer {
       appsKnown: () => this.#opened?.registry.apps.count ?? 0,
       sync: this.#sync,
       links: () => this.#links.stats(),
+      cluster: () => this.#cluster?.stats(),
     });
   }
 
@@ -212,14 +245,60 @@ export class RunningServer {
     if (warning !== undefined) log("warn", warning);
     const { url } = await this.#listen();
     this.#lock.announce(url);
-    const registry = await Registry.open(dataDir, this.#host);
-    this.#opened = this.#prepareApps(registry);
+    const stores = await this.#joinCluster();
+    const registry = await Registry.open(dataDir, { ...this.#host, ...stores });
+    this.#opened = this.#prepareApps(registry, { ...this.#host, ...stores });
+    await this.#cluster?.whenReady(registry);
     if (managementPort !== undefined) this.#management = await this.#listenManagement(this.#opened);
     this.#warnOfSecrets(registry);
     await this.#links.start(this.#opened);
     const { managementUrl } = this;
     this.#quickstart = await prepareQuickstart({ dataDir, registry, url, managementUrl, log });
     this.#health = "ready";
+    this.#cluster?.upkeep.start();
+  }
+
+  /** Returns where the stores come from; nothing for a server that is alone. */
+  async #joinCluster(): Promise<Pick<AppHost, "stores" | "attachmentNodes">> {
+    const { cluster: config, dataDir, isClockAccepted } = this.#config;
+    if (config === undefined) return {};
+    const { platform, log, options } = this.#host;
+    // Loaded on use: a server that is alone needs nothing of it.
+    const { Cluster: Loaded } = await import("./cluster/cluster.ts");
+    this.#cluster = await Loaded.join({
+      config,
+      dataDir,
+      platform,
+      options,
+      isClockAccepted,
+      log,
+      auth: this.#auth,
+      source: () => this.#opened,
+      answerOf: (listener) => this.#answerOf(listener),
+      onRole: () => this.#links.rolesChanged(),
+      onCutOff: () => this.#sync.dismissAll("this node is cut off from its cluster"),
+      onFatal: this.#onFatal,
+    });
+    const { stores, upkeep } = this.#cluster;
+    return { stores, attachmentNodes: (app) => upkeep.attachmentNodes(app) };
+  }
+
+  /** Answers requests that another node passes on. */
+  #answerOf(listener: string): ((request: HttpRequest) => Promise<NamedAnswer>) | undefined {
+    if (listener === "data") return (request) => this.#answerData(request);
+    const management = this.#management;
+    return management && ((request) => management.answer(request));
+  }
+
+  #answerData(request: HttpRequest): Promise<NamedAnswer> {
+    assert(this.#router !== undefined, "a server that listens");
+    const answer = this.#router.answer(request);
+    const age = this.#cluster?.ageSeconds;
+    return age === undefined ? answer : answer.then((given) => withAge(given, age));
+  }
+
+  #recordRun(author: Author, action: AuditAction): Promise<void> {
+    return this.#cluster?.recordRun(author, action) ?? this.registry.recordRun(author, action);
   }
 
   /** Warns about short shared tokens from before there was a minimum length; they keep working. */
@@ -238,7 +317,17 @@ export class RunningServer {
 
   /** Undefined until the server is open, and once it starts to close. */
   get #source(): Opened | undefined {
-    return this.#health === "ready" ? this.#opened : undefined;
+    return this.#currentHealth === "ready" ? this.#opened : undefined;
+  }
+
+  /** For those who decide where requests go: none should come to a node that hands over. */
+  get #shownHealth(): Health {
+    return this.#isLeaving ? "closing" : this.#currentHealth;
+  }
+
+  /** A node that has lost its cluster for too long is like one that starts. */
+  get #currentHealth(): Health {
+    return this.#cluster?.isCutOff === true && this.#health === "ready" ? "starting" : this.#health;
   }
 
   async #listen(): Promise<HttpServer> {
@@ -246,6 +335,7 @@ export class RunningServer {
     const { log } = this.#host;
     const cors = new Cors(corsOrigins);
     const router = this.#createRouter(cors);
+    this.#router = router;
     const upgrades = syncUpgrades({
       host: this.#sync,
       isOpen: () => this.#source !== undefined,
@@ -262,7 +352,7 @@ export class RunningServer {
       proxies: new TrustedProxies(trustedProxies),
       onRefused: (bound) => this.#metrics.boundMet(bound),
       ...(tls && { tls }),
-      answer: (request) => router.answer(request),
+      answer: (request) => this.#answerData(request),
       onAnswered: (answered) => this.#note(answered),
     });
     return this.#http;
@@ -278,18 +368,32 @@ export class RunningServer {
       log,
       platform,
       dataUrl: () => this.#config.publicUrl ?? this.#http?.url,
-      health: () => this.#health,
+      health: () => this.#shownHealth,
       onRefused: (bound) => this.#metrics.boundMet(bound),
       onAnswered: (answered) => this.#note(answered),
+      ...(this.#cluster !== undefined && {
+        passOn: (request, body) => this.#passOnManagement(request, body),
+        clusterStatus: () => this.#clusterStatus(),
+      }),
     });
   }
 
-  #prepareApps(registry: Registry): Opened {
+  #clusterStatus(): Promise<Value> {
+    assert(this.#cluster !== undefined, "a cluster");
+    return this.#cluster.status();
+  }
+
+  #passOnManagement(request: HttpRequest, body: Uint8Array): Promise<Answer> {
+    assert(this.#cluster !== undefined, "a cluster");
+    return this.#cluster.passOnManagement(request, body);
+  }
+
+  #prepareApps(registry: Registry, host: AppHost): Opened {
     const { dataDir, appIdleMs, appGraceMs, attachmentGraceMs } = this.#config;
     const { log, platform } = this.#host;
     const apps = new OpenApps({
       known: registry.apps,
-      host: this.#host,
+      host,
       idleMs: appIdleMs,
       onOpened: (app) => {
         maintenance.opened(app.id);
@@ -305,10 +409,16 @@ export class RunningServer {
     registry.onChange((change) => {
       this.#sync.registryChanged(change);
       this.#links.registryChanged(change);
+      if (this.#cluster === undefined) return;
+      // Another node may have deleted an app.
+      for (const id of change.appIds) {
+        if (registry.apps.get(id) === undefined) void apps.closeApp(id);
+      }
     });
     const now = (): number => platform.now();
     const graces = { appGraceMs, attachmentGraceMs };
-    const maintenance = new Maintenance({ dataDir, registry, apps, ...graces, now, log });
+    const cluster = this.#cluster?.upkeep.purgedLogs;
+    const maintenance = new Maintenance({ dataDir, registry, apps, ...graces, now, log, cluster });
     const flushTimer = setInterval(() => void this.#flushUses(registry), FLUSH_USES_MS);
     flushTimer.unref();
     return { registry, apps, maintenance, flushTimer };
@@ -320,10 +430,17 @@ export class RunningServer {
     const auth = this.#auth;
     const source = (): DataSource<OpenApp> | undefined => this.#source;
     const onRefused = (bound: string): void => this.#metrics.boundMet(bound);
-    const gate = new DataGate<OpenApp>({ source, auth, onRefused });
+    const passOn = ({ request, appId, bytes }: PassedCall): Promise<Answer> =>
+      this.#passOnData(request, appId, bytes);
+    const gate = new DataGate<OpenApp>({
+      source,
+      auth,
+      onRefused,
+      ...(this.#config.cluster !== undefined && { passOn }),
+    });
     const login = loginEndpoint({ registry: () => source()?.registry, auth });
     const openApi = openApiEndpoints({ version: VERSION, serverUrl: publicUrl });
-    const health = healthEndpoints(() => this.#health);
+    const health = healthEndpoints(() => this.#shownHealth);
     const remote = this.#remote;
     const data = dataEndpoints({ gate, transactionWaitMs, publicUrl, remote });
     const devices = deviceEndpoints({ gate, syncOf: (appId) => this.#sync.syncOf(appId) });
@@ -348,6 +465,11 @@ export class RunningServer {
     });
   }
 
+  #passOnData(request: HttpRequest, appId: string, body: Uint8Array): Promise<Answer> {
+    assert(this.#cluster !== undefined, "a cluster");
+    return this.#cluster.passOnData(request, appId, body);
+  }
+
   #note({ request, operation, status, elapsedMs, requestBytes, responseBytes }: Answered): void {
     const { id: requestId, method, remoteAddress } = request;
     const counted = { operation, method, status, elapsedMs, requestBytes, responseBytes };
@@ -364,12 +486,16 @@ export class RunningServer {
 
   /** A failure loses only when keys were last used. */
   async #flushUses({ keys }: Registry): Promise<void> {
-    await this.#attempt("to write the last uses of keys", () => keys.flushUses());
+    const cluster = this.#cluster;
+    await this.#attempt("to write the last uses of keys", () =>
+      cluster === undefined ? keys.flushUses() : keys.flushUses((uses) => cluster.noteUses(uses)),
+    );
   }
 
   async #close(): Promise<void> {
-    this.#health = "closing";
     clearInterval(this.#opened?.flushTimer);
+    if (this.#cluster !== undefined) await this.#leave(this.#cluster);
+    this.#health = "closing";
     // Work in progress ends when its store is closed.
     const maintained = this.#opened?.maintenance.stop();
     await Promise.all([
@@ -380,10 +506,19 @@ export class RunningServer {
     ]);
     await this.#attempt("to close the apps", () => this.#opened?.apps.close());
     this.#metrics.close();
-    if (this.#opened !== undefined) await this.#flushUses(this.#opened.registry);
+    const isAlone = this.#cluster === undefined;
+    if (this.#opened !== undefined && isAlone) await this.#flushUses(this.#opened.registry);
     await this.#attempt("to close the registry", () => this.#opened?.registry.close());
+    await this.#attempt("to leave the cluster", () => this.#cluster?.close());
     await maintained;
     await this.#attempt("to release the lock", () => this.#lock?.release());
+  }
+
+  /** Requests are served until other nodes have taken over. */
+  async #leave(cluster: Cluster): Promise<void> {
+    this.#isLeaving = true;
+    if (this.#opened !== undefined) await this.#flushUses(this.#opened.registry);
+    await this.#attempt("to hand over to other nodes", () => cluster.handOver());
   }
 
   /** Logs an error and continues closing. Durable data stays durable. */

@@ -3,13 +3,25 @@
  * that follow it.
  */
 
+export { DRIFT_MS_MAX } from "../limits.ts";
+export { type AdoptionHost, adopt } from "./adoption.ts";
 export { LOG_START, LogChain, type LogPosition, type TakenEntry } from "./log-chain.ts";
 export {
   contentsOf,
+  ENTRY_FORMAT,
   type EntryContent,
   type SharedRecord,
   type SharedTransaction,
 } from "./log-entry.ts";
+export { findStart, type LogHistory, type LogStart } from "./log-start.ts";
 export { LogWriter, type LogWriterHost } from "./log-writer.ts";
 export { type Replayed, replay } from "./replay.ts";
-export type { AppendOutcome, AppendTarget, SharedEntry, SharedLog } from "./shared-log.ts";
+export { Replica, type ReplicaHost, type ReplicaRole } from "./replica.ts";
+export type { ReplicaStorage } from "./replica-storage.ts";
+export type {
+  AppendOutcome,
+  AppendTarget,
+  LogTail,
+  SharedEntry,
+  SharedLog,
+} from "./shared-log.ts";

@@ -1,12 +1,12 @@
 /**
  * LogChain: follows the log of a cluster entry by entry, and checks that all of them are one chain.
  *
- * Unfinished parts of a transaction are kept in memory. So a node that starts again goes on from the
+ * Unfinished parts of a flush are kept in memory. So a node that starts again goes on from the
  * last position at which there were none.
  */
 
 import { PeerError, unreachable } from "@bigpeer/protocol";
-import { TRANSACTION_BYTES_MAX } from "../limits.ts";
+import { GROUP_BYTES_MAX, TRANSACTION_BYTES_MAX } from "../limits.ts";
 import type { Platform } from "../platform.ts";
 import type { Steps } from "../steps.ts";
 import {
@@ -14,8 +14,13 @@ import {
   decodeTransaction,
   type EntryContent,
   FIRST_DIGEST,
+  isSameDigest,
   type SharedTransaction,
+  transactionsInParts,
 } from "./log-entry.ts";
+
+/** A group takes transactions until it has reached its size, so the last may be one of any size. */
+export const PARTS_BYTES_MAX: number = GROUP_BYTES_MAX + TRANSACTION_BYTES_MAX;
 
 /** A place in the log: an entry, by its number and its digest. */
 export interface LogPosition {
@@ -32,6 +37,8 @@ export const LOG_START: LogPosition = { sequence: 0, digest: FIRST_DIGEST, epoch
 /** What an entry brings to a store. */
 export interface TakenEntry {
   readonly transactions: readonly SharedTransaction[];
+  /** The digest of what they write, if the entry has it. */
+  readonly state?: Uint8Array;
   /** Set by the first entry of a log. */
   readonly history?: Extract<EntryContent, { kind: "history" }>;
 }
@@ -55,7 +62,7 @@ export class LogChain {
     return this.#last;
   }
 
-  /** The last entry that did not leave a transaction unfinished: where to go on after a start. */
+  /** The last entry that did not leave a flush unfinished: where to go on after a start. */
   get complete(): LogPosition {
     return this.#complete;
   }
@@ -68,7 +75,7 @@ export class LogChain {
     const { sequence: before, digest, epoch: epochBefore } = this.#last;
     const { epoch, writer, previous, content } = decodeEntry(bytes);
     if (sequence <= before) throw broken(sequence, `it comes after entry ${before}`);
-    if (!isSame(previous, digest)) {
+    if (!isSameDigest(previous, digest)) {
       throw broken(sequence, `it does not continue entry ${before} of this store`);
     }
     if (epoch < epochBefore) {
@@ -98,30 +105,30 @@ function* takenOf(content: EntryContent, pending: Part[], sequence: number): Ste
   switch (content.kind) {
     case "history":
       return { entry: { transactions: [], history: content }, pending: [] };
-    case "transactions": {
-      // Only a writer that gave up a transaction leaves parts, and it begins a new epoch then.
-      if (pending.length > 0) throw broken(sequence, "a transaction before it is not complete");
-      const transactions: SharedTransaction[] = [];
-      for (const bytes of content.transactions) {
-        transactions.push(yield* decodeTransaction(bytes));
-      }
-      return { entry: { transactions }, pending };
-    }
+    case "transactions":
+      // Only a writer that gave up a flush leaves parts, and it begins a new epoch then.
+      if (pending.length > 0) throw broken(sequence, "the parts before it are not complete");
+      return { entry: yield* entryOf(content.transactions, content.state), pending };
     case "part": {
       const { number, count } = content;
       const isNext = number === pending.length + 1 && (pending[0]?.count ?? count) === count;
       if (!isNext) throw broken(sequence, `its part ${number} of ${count} is not the next one`);
       const parts = [...pending, content];
-      if (sizeOf(parts) > TRANSACTION_BYTES_MAX) {
-        throw broken(sequence, `its transaction has more than ${TRANSACTION_BYTES_MAX} bytes`);
+      if (sizeOf(parts) > PARTS_BYTES_MAX) {
+        throw broken(sequence, `its parts have more than ${PARTS_BYTES_MAX} bytes`);
       }
       if (number < count) return { entry: NOTHING, pending: parts };
-      const whole = yield* decodeTransaction(joined(parts));
-      return { entry: { transactions: [whole] }, pending: [] };
+      return { entry: yield* entryOf(yield* transactionsInParts(joined(parts))), pending: [] };
     }
     default:
       return unreachable(content);
   }
+}
+
+function* entryOf(encoded: readonly Uint8Array[], state?: Uint8Array): Steps<TakenEntry> {
+  const transactions: SharedTransaction[] = [];
+  for (const bytes of encoded) transactions.push(yield* decodeTransaction(bytes));
+  return { transactions, ...(state && { state }) };
 }
 
 function sizeOf(parts: readonly Part[]): number {
@@ -136,10 +143,6 @@ function joined(parts: readonly Part[]): Uint8Array {
     at += bytes.length;
   }
   return whole;
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 function broken(sequence: number, reason: string): PeerError {

@@ -6,8 +6,8 @@
  * node that becomes the evaluating node begins a new epoch under a new name. Without the name, two
  * nodes that do so at once would append the same bytes, and the log would take them for one entry.
  *
- * A flush of the commit queue becomes as few entries as their size allows. A transaction that is too
- * large for one entry goes in numbered parts.
+ * A flush of the commit queue is one entry. One that is too large for that goes in numbered parts,
+ * which apply when all of them are there: a flush is in the log as a whole or not at all.
  */
 
 import {
@@ -64,8 +64,13 @@ export type EntryContent =
       readonly txnId: number;
     }
   /** Encoded transactions in their order; none at the beginning of an epoch, or to confirm it. */
-  | { readonly kind: "transactions"; readonly transactions: readonly Uint8Array[] }
-  /** One of `count` parts of an encoded transaction, counted from 1. */
+  | {
+      readonly kind: "transactions";
+      readonly transactions: readonly Uint8Array[];
+      /** The digest of what they write; only some entries have it. */
+      readonly state?: Uint8Array;
+    }
+  /** One of `count` parts of the encoded transactions of a flush, counted from 1. */
   | {
       readonly kind: "part";
       readonly number: number;
@@ -118,10 +123,10 @@ function contentOf(fields: Fields): EntryContent | undefined {
       return isCount(txnId) ? { kind: "history", historyId, site, txnId } : undefined;
     }
     case "transactions": {
-      const { transactions } = fields;
-      if (!isArray(transactions ?? null)) return undefined;
-      const all = transactions as readonly Value[];
-      return all.every(isBytes) ? { kind: "transactions", transactions: all } : undefined;
+      const { transactions = null, state } = fields;
+      if (!isArray(transactions) || !transactions.every(isBytes)) return undefined;
+      if (state === undefined) return { kind: "transactions", transactions };
+      return isDigest(state) ? { kind: "transactions", transactions, state } : undefined;
     }
     case "part": {
       const { number, count, bytes } = fields;
@@ -134,35 +139,34 @@ function contentOf(fields: Fields): EntryContent | undefined {
   }
 }
 
-/**
- * The contents of the entries for these transactions, in order. A transaction shares its entry with
- * others as long as they fit.
- */
+/** The contents of the entries for a flush: one with all its transactions, or its parts. */
 export function* contentsOf(
   transactions: readonly SharedTransaction[],
   sizeMax: number = CONTENT_SIZE_MAX,
 ): Steps<EntryContent[]> {
-  const contents: EntryContent[] = [];
-  let together: Uint8Array[] = [];
+  const encoded: Uint8Array[] = [];
   let size = 0;
-  const close = (): void => {
-    if (together.length > 0) contents.push({ kind: "transactions", transactions: together });
-    together = [];
-    size = 0;
-  };
   for (const transaction of transactions) {
     const bytes = yield* encodeTransaction(transaction);
-    if (size + bytes.length > sizeMax) close();
-    if (bytes.length > sizeMax) contents.push(...partsOf(bytes, sizeMax));
-    else {
-      together.push(bytes);
-      // The head of a byte string has at most five bytes.
-      size += bytes.length + 5;
-    }
+    encoded.push(bytes);
+    // The head of a byte string has at most five bytes.
+    size += bytes.length + 5;
     yield;
   }
-  close();
-  return contents;
+  if (size <= sizeMax) return [{ kind: "transactions", transactions: encoded }];
+  return partsOf(yield* encodeCborIncremental(encoded), sizeMax);
+}
+
+/** The encoded transactions in the joined parts of a flush. Throws `store.corrupt`. */
+export function* transactionsInParts(bytes: Uint8Array): Steps<readonly Uint8Array[]> {
+  let value: Value;
+  try {
+    value = yield* decodeCborIncremental(bytes, decodeLimits(bytes.length, 1));
+  } catch (cause) {
+    throw noEntry("its parts are no CBOR", cause);
+  }
+  if (isArray(value) && value.every(isBytes)) return value;
+  throw noEntry("its parts are no transactions");
 }
 
 function partsOf(bytes: Uint8Array, sizeMax: number): EntryContent[] {
@@ -209,6 +213,10 @@ function isBytes(value: Value | undefined): value is Uint8Array {
 
 function isDigest(value: Value | undefined): value is Uint8Array {
   return isBytes(value) && value.length === DIGEST_SIZE;
+}
+
+export function isSameDigest(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 function isCount(value: Value | undefined): value is number {

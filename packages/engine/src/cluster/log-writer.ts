@@ -13,23 +13,32 @@ import type { LogPosition } from "./log-chain.ts";
 import { type EntryContent, encodeEntry } from "./log-entry.ts";
 import type { SharedLog } from "./shared-log.ts";
 
+/** A leader that was just elected may not know its last entries yet: it is asked again. */
+const SHORTER_MAX = 15;
+
 /** Random bytes of the name of a writer. */
 const WRITER_SIZE = 16;
 
 export interface LogWriterHost {
   readonly log: SharedLog;
-  readonly platform: Pick<Platform, "sha256" | "random">;
+  readonly platform: Pick<Platform, "sha256" | "random" | "elapsed">;
   /** Waits before an append is sent again; `attempt` counts from 1. */
   readonly wait: (attempt: number) => Promise<void>;
+  /** The name of this node, which is part of the name of the writer. */
+  readonly node: string;
   /** Called once, when this node is no longer the evaluating node. */
   readonly onDeposed?: () => void;
 }
+
+/** An entry without transactions: it begins an epoch, or confirms that this one goes on. */
+export const EMPTY_CONTENT: EntryContent = { kind: "transactions", transactions: [] };
 
 export class LogWriter {
   readonly #host: LogWriterHost;
   #last: LogPosition;
   #isDeposed = false;
-  #isAppending = false;
+  /** When the append under way began. */
+  #startMs: number | undefined;
 
   private constructor(host: LogWriterHost, last: LogPosition) {
     this.#host = host;
@@ -38,12 +47,16 @@ export class LogWriter {
 
   /**
    * Makes this node the evaluating node: begins a new epoch behind `last`, the end of the log as
-   * this node knows it. Rejects with `store.busy` if that is not its end.
+   * this node knows it. Rejects with `cluster.elsewhere` if that is not its end.
    */
-  static async begin(host: LogWriterHost, last: LogPosition): Promise<LogWriter> {
-    const name = hexOf(host.platform.random(WRITER_SIZE));
+  static async begin(
+    host: LogWriterHost,
+    last: LogPosition,
+    content: EntryContent = EMPTY_CONTENT,
+  ): Promise<LogWriter> {
+    const name = `${host.node}.${hexOf(host.platform.random(WRITER_SIZE))}`;
     const writer = new LogWriter(host, { ...last, epoch: last.epoch + 1, writer: name });
-    await writer.append({ kind: "transactions", transactions: [] });
+    await writer.append(content);
     return writer;
   }
 
@@ -56,19 +69,30 @@ export class LogWriter {
     return this.#isDeposed;
   }
 
+  /** For how long the append under way has waited for its outcome; 0 without one. */
+  get waitingMs(): number {
+    if (this.#startMs === undefined) return 0;
+    return this.#host.platform.elapsed() - this.#startMs;
+  }
+
   /**
-   * Resolves when the entry is durable, with its sequence. Rejects with `store.busy` if it was not
-   * appended and never will be.
+   * Resolves when the entry is durable, with its sequence. Rejects with `cluster.elsewhere` if it
+   * was not appended and never will be, and with `store.corrupt` if the log has lost entries.
    */
   async append(content: EntryContent): Promise<number> {
-    assert(!this.#isAppending, "one append at a time");
+    assert(this.#startMs === undefined, "one append at a time");
     if (this.#isDeposed) throw deposed();
-    this.#isAppending = true;
+    this.#startMs = this.#host.platform.elapsed();
     try {
       return await this.#append(content);
     } finally {
-      this.#isAppending = false;
+      this.#startMs = undefined;
     }
+  }
+
+  /** Appends nothing more. What is under way is not affected. */
+  resign(): void {
+    this.#isDeposed = true;
   }
 
   async #append(content: EntryContent): Promise<number> {
@@ -93,11 +117,23 @@ export class LogWriter {
   ): Promise<number | undefined> {
     const { log, wait } = this.#host;
     const target = { after, id: hexOf(digest) };
+    let shorter = 0;
     for (let attempt = 1; ; attempt++) {
       const outcome = await log.append(bytes, target);
       if (outcome.kind === "appended") return outcome.sequence;
       if (outcome.kind === "refused") return this.#find(digest, after);
+      shorter = (await this.#isShorter(after)) ? shorter + 1 : 0;
+      if (shorter > SHORTER_MAX) throw lostEntries(after);
       await wait(attempt);
+    }
+  }
+
+  /** Whether the log ends before an entry that it has acknowledged. */
+  async #isShorter(after: number): Promise<boolean> {
+    try {
+      return (await this.#host.log.end()) < after;
+    } catch {
+      return false;
     }
   }
 
@@ -123,9 +159,20 @@ export class LogWriter {
   }
 }
 
+/** The node that wrote an entry, by the name of its writer. */
+export function nodeOfWriter(writer: string): string {
+  return writer.slice(0, writer.lastIndexOf("."));
+}
+
+function lostEntries(after: number): PeerError {
+  const message = `expected the log of the cluster to have entry ${after}, which it acknowledged`;
+  const hint = "see docs/cluster.md, When the log has lost entries";
+  return new PeerError("store.corrupt", message, { hint });
+}
+
 function deposed(): PeerError {
   const message = "another node of the cluster evaluates the writes of this app now; retry";
-  return new PeerError("store.busy", message);
+  return new PeerError("cluster.elsewhere", message);
 }
 
 function hexOf(bytes: Uint8Array): string {

@@ -34,4 +34,16 @@ export interface SharedLog {
    * the leader of the log: an old one could miss entries. Rejects when it cannot be reached.
    */
   next(after: number): Promise<SharedEntry | undefined>;
+  /** The sequence of the last entry; 0 for an empty log. As `next`. */
+  end(): Promise<number>;
+  /** Delivers the entries after a sequence in their order, those that come later included. */
+  follow(after: number): LogTail;
+  /** Forgets the entries up to this one. The last entry of a log is never forgotten. */
+  trim(through: number): Promise<void>;
+}
+
+/** Iterated once. It throws when the log cannot be followed now; the caller begins again then. */
+export interface LogTail extends AsyncIterable<SharedEntry> {
+  /** Ends the iteration, also one that waits. */
+  close(): void;
 }

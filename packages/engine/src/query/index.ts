@@ -40,6 +40,7 @@ export {
   type MatchedChange,
   MatchIndex,
 } from "./live/match-index.ts";
+export { uploadChecker } from "./mutate/checked-upload.ts";
 export { Authority } from "./permission/authority.ts";
 export { bindPermissions } from "./permission/bound-permissions.ts";
 export type { Caller } from "./permission/caller.ts";

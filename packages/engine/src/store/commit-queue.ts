@@ -24,21 +24,18 @@ import { BaseReader } from "./base-reader.ts";
 import { CommitMemory, type CommitShare } from "./commit-memory.ts";
 import { HEAD_KEY } from "./keys.ts";
 import { Overlay } from "./overlay.ts";
+import {
+  type Committed,
+  type Evaluate,
+  type EvaluateInSteps,
+  type Outcome,
+  type Request,
+  settle,
+  WAITING,
+} from "./queued-request.ts";
 import { type Head, readHead } from "./records.ts";
 import { type FinishedTransaction, Transaction, type TransactionContext } from "./transaction.ts";
 import { type CommittedTransaction, type TransactionLog, writesLog } from "./transaction-log.ts";
-
-export interface Committed<T> {
-  /** The transaction; for a request that changed nothing, the last one that it saw. */
-  readonly txnId: number;
-  readonly result: T;
-}
-
-/** Evaluates a small request. Synchronous, and may run more than once. */
-export type Evaluate<T> = (transaction: Transaction) => T;
-
-/** Evaluates a request of any size, with pauses. May run more than once, and may be abandoned. */
-export type EvaluateInSteps<T> = (transaction: Transaction) => Steps<T>;
 
 /** Statistics of one flush. */
 export interface Flush {
@@ -72,27 +69,10 @@ export interface QueueHost {
   onFlush(flush: Flush): void;
 }
 
-interface Request {
-  readonly evaluate: Evaluate<unknown>;
-  /** Whether `evaluate` returns steps. */
-  readonly isInSteps: boolean;
-  readonly requestId: string | undefined;
-  readonly resolve: (committed: Committed<unknown>) => void;
-  readonly reject: (error: unknown) => void;
-  outcome: Outcome;
-}
-
-type Outcome =
-  | { readonly kind: "waiting" }
-  | { readonly kind: "done"; readonly txnId: number; readonly result: unknown }
-  | { readonly kind: "failed"; readonly error: unknown };
-
 const NOT_DONE: IteratorYieldResult<void> = { done: false, value: undefined };
 
 /** Weight of a byte in the log record of a single document: the document holds it too. */
 const LOGGED_WEIGHT = 3;
-
-const WAITING: Outcome = { kind: "waiting" };
 
 /** Result of the evaluation of a request. */
 interface Evaluated {
@@ -146,7 +126,7 @@ const QUIET = 1 / 8;
 /** A group of at least this fraction of the previous one does not wait for more. */
 const ENOUGH = 1 / 4;
 
-/** Upper bound of the wait, so that a slow storage does not delay requests further. */
+/** Bound of the wait: a slow storage must not delay requests further. */
 const GATHER_MS_MAX = 10;
 
 /** A group whose flush is over. */
@@ -163,6 +143,7 @@ export class CommitQueue {
   readonly #host: QueueHost;
   readonly #base: BaseReader;
   readonly #memory: CommitMemory;
+  readonly #groupBytesMax: number;
   #next: Group;
   #flushing: Flushing | undefined;
   #held: Held | undefined;
@@ -182,6 +163,8 @@ export class CommitQueue {
   #onProgress: (() => void) | undefined;
   /** By collection number, the last transaction since the opening that forgot documents. */
   readonly #forgotten = new Map<number, number>();
+  /** The last transaction of which it does not know what was forgotten. */
+  #unknownUpTo = 0;
   /** The highest id issued since the opening, failed groups included. */
   #issued = 0;
   #isClosed = false;
@@ -189,6 +172,7 @@ export class CommitQueue {
   constructor(storage: KeyValue, host: QueueHost) {
     this.#log = host.log ?? writesLog(storage);
     this.#host = host;
+    this.#groupBytesMax = this.#log.groupBytesMax ?? GROUP_BYTES_MAX;
     this.#memory = host.memory ?? new CommitMemory();
     this.#base = new BaseReader(storage);
     this.#next = newGroup(this.#base);
@@ -209,6 +193,19 @@ export class CommitQueue {
     return this.#submit(evaluate, true, requestId);
   }
 
+  /** Resolves when no request is under way. */
+  async whenIdle(): Promise<void> {
+    while (this.#loop !== undefined) await this.#loop;
+  }
+
+  /** Goes on after others have written to the storage. No request waits. */
+  refresh(txnId: number): void {
+    assert(this.length === 0, "a queue without requests");
+    this.#base.forget();
+    this.#forgotten.clear();
+    this.#unknownUpTo = txnId;
+  }
+
   /** Refuses new requests and waits for all accepted ones. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -225,6 +222,7 @@ export class CommitQueue {
       const message = `${QUEUE_LENGTH_MAX} requests are waiting to be written`;
       return Promise.reject(new PeerError("store.busy", message));
     }
+    if (this.#log.isStalled === true) return Promise.reject(stalled());
     return new Promise((resolve, reject) => {
       const request: Request = {
         evaluate,
@@ -244,7 +242,7 @@ export class CommitQueue {
   #admit(request: Request): void {
     const isFree = this.#held === undefined && this.#overflow.length === 0;
     const hasTime = this.#firstMs < SLICE_MS;
-    if (isFree && hasTime && this.#next.bytes <= GROUP_BYTES_MAX) {
+    if (isFree && hasTime && this.#next.bytes <= this.#groupBytesMax) {
       this.#evaluate(request);
       return;
     }
@@ -287,7 +285,7 @@ export class CommitQueue {
     const seen = readHead(overlay.get(HEAD_KEY)).txnId;
     const txnId = Math.max(seen, this.#issued) + 1;
     const context = this.#host.context(overlay);
-    const queued = { requestId, forgotten: this.#forgotten };
+    const queued = { requestId, forgotten: this.#forgotten, unknownUpTo: this.#unknownUpTo };
     const transaction = new Transaction(overlay, txnId, context, queued);
     this.#transaction = transaction;
     const begun = evaluate(transaction);
@@ -369,7 +367,7 @@ export class CommitQueue {
   /** Whether a request can be evaluated now. */
   get #isBehind(): boolean {
     if (this.#held !== undefined) return this.#held.evaluated === undefined;
-    return this.#overflow.length > 0 && this.#next.bytes <= GROUP_BYTES_MAX;
+    return this.#overflow.length > 0 && this.#next.bytes <= this.#groupBytesMax;
   }
 
   #catchUp(): void {
@@ -509,9 +507,9 @@ export class CommitQueue {
   }
 
   async #flush({ overlay, transactions }: Group): Promise<unknown> {
-    if (overlay.isEmpty) return undefined;
     try {
-      await this.#log.append({ transactions, writes: overlay.writes });
+      if (overlay.isEmpty) await this.#log.confirm?.();
+      else await this.#log.append({ transactions, writes: overlay.writes });
       return undefined;
     } catch (error) {
       return error ?? new PeerError("store.write_failed", "the storage refused the write");
@@ -571,13 +569,11 @@ function abandon(steps: Steps<unknown>): void {
   }
 }
 
+function stalled(): PeerError {
+  return new PeerError("store.busy", "the log of the cluster does not answer; retry");
+}
+
 function newGroup(parent: Reader): Group {
   const overlay = new Overlay(parent);
   return { overlay, requests: [], shares: [], transactions: [], bytes: 0, lastMs: 0 };
-}
-
-function settle(request: Request): void {
-  const { outcome } = request;
-  if (outcome.kind === "done") request.resolve({ txnId: outcome.txnId, result: outcome.result });
-  else if (outcome.kind === "failed") request.reject(outcome.error);
 }

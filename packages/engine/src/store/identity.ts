@@ -9,7 +9,7 @@
 
 import { EPOCH_MS, PeerError, siteOfBytes, type Value } from "@bigpeer/protocol";
 import { MAINTENANCE_BATCH } from "../limits.ts";
-import type { Key, KeyValue, Platform, Reader } from "../platform.ts";
+import type { Key, KeyValue, Platform, Reader, Writes } from "../platform.ts";
 import { HEAD_KEY, IDENTITY_KEY, transactionRange } from "./keys.ts";
 import { FIRST_HEAD, type Head, type Identity, readHead } from "./records.ts";
 import { serverSiteKey } from "./server-sites.ts";
@@ -110,13 +110,16 @@ async function createIdentity(
 ): Promise<Identity> {
   refuseForeign(storage);
   const identity = newIdentity(platform, format);
-  await storage.commit(
-    new Map<Key, Value>([
-      [IDENTITY_KEY, identity],
-      [HEAD_KEY, FIRST_HEAD],
-    ]),
-  );
+  await storage.commit(firstWrites(identity));
   return identity;
+}
+
+/** What a new store of this identity consists of. */
+export function firstWrites(identity: Identity): Writes {
+  return new Map<Key, Value>([
+    [IDENTITY_KEY, identity],
+    [HEAD_KEY, FIRST_HEAD],
+  ]);
 }
 
 /** Refuses a storage that has keys but no identity: it holds foreign data, which stays as it is. */
@@ -131,7 +134,7 @@ function refuseForeign(storage: KeyValue): void {
   }
 }
 
-function newIdentity(platform: Platform, format: number): Identity {
+export function newIdentity(platform: Platform, format: number = FORMAT_VERSION): Identity {
   let historyId = "";
   for (const byte of platform.random(16)) historyId += byte.toString(16).padStart(2, "0");
   return { format, historyId, site: siteOfBytes(platform.random(8)) };

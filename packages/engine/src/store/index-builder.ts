@@ -15,8 +15,8 @@
 
 import { type IndexOperation, PeerError, type StoreOperation } from "@bigpeer/protocol";
 import type { Platform } from "../platform.ts";
-import type { Evaluate } from "./commit-queue.ts";
 import { DROPPED_INDEXES, droppedIndexKey, droppedIndexOfKey } from "./keys.ts";
+import type { Evaluate } from "./queued-request.ts";
 import type { View } from "./view.ts";
 
 /** Documents that CREATE INDEX itself indexes: a smaller collection is indexed at once. */

@@ -23,7 +23,7 @@ export {
   operationOfChange,
 } from "./change-log.ts";
 export { CommitMemory } from "./commit-memory.ts";
-export type { Committed, Evaluate, Flush } from "./commit-queue.ts";
+export type { Flush } from "./commit-queue.ts";
 export {
   CURRENT_FORMAT,
   checkFormat,
@@ -41,6 +41,7 @@ export { DEFAULT_RETENTION, type Retention } from "./maintenance.ts";
 export { MemoryDisk } from "./memory-disk.ts";
 export { MemoryKeyValue } from "./memory-key-value.ts";
 export type { Wait } from "./progress.ts";
+export type { Committed, Evaluate } from "./queued-request.ts";
 export {
   approximateSize,
   type Before,

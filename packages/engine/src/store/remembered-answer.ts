@@ -31,6 +31,8 @@ export interface IdempotencyKey {
   readonly name: string;
   /** 32 bytes: the digest of the whole request. */
   readonly digest: Uint8Array;
+  /** Whether the request is done also if its answer is too large to be remembered. */
+  readonly isOptional?: boolean;
 }
 
 type AnswerRecord = {

@@ -19,19 +19,14 @@ import {
   deltaSince,
 } from "./change-log.ts";
 import type { CommitMemory } from "./commit-memory.ts";
-import {
-  CommitQueue,
-  type Committed,
-  type Evaluate,
-  type EvaluateInSteps,
-  type Flush,
-} from "./commit-queue.ts";
+import { CommitQueue, type Flush } from "./commit-queue.ts";
 import { CURRENT_FORMAT, type Format, openIdentity } from "./identity.ts";
 import { IndexBuilder } from "./index-builder.ts";
 import { HEAD_KEY } from "./keys.ts";
 import { DEFAULT_RETENTION, dueWork, heartbeat, type Retention } from "./maintenance.ts";
 import type { OwnWrites } from "./own-writes.ts";
 import { Progress, type Wait } from "./progress.ts";
+import type { Committed, Evaluate, EvaluateInSteps } from "./queued-request.ts";
 import { type Head, type Identity, readHead, type UploadRecord } from "./records.ts";
 import { isServerSite } from "./server-sites.ts";
 import { Transaction, type TransactionContext } from "./transaction.ts";
@@ -76,6 +71,8 @@ export interface StoreOptions {
   readonly onTransaction?: (transaction: Transaction, own: OwnWrites, identity: Identity) => void;
   /** Where transactions become durable; left out, the storage alone. */
   readonly log?: TransactionLog;
+  /** Whether another node evaluates the transactions, until `lead` is called. */
+  readonly isFollower?: boolean;
   /** Budget that all transactions of the process share; left out, this store has one of its own. */
   readonly memory?: CommitMemory;
   /** The site under which transactions write; that of the identity otherwise. */
@@ -185,6 +182,7 @@ export class Store {
   readonly identity: Identity;
   /** The accepted long rest before it was opened, if there was one. */
   readonly rest: AcceptedRest | undefined;
+  #isFollowing: boolean;
 
   private constructor(
     storage: KeyValue,
@@ -196,6 +194,7 @@ export class Store {
     this.#platform = platform;
     this.#options = options;
     this.identity = identity;
+    this.#isFollowing = options.isFollower === true;
     this.rest = this.#findRest();
     const head = headOf(storage);
     const progress = new Progress(head.txnId);
@@ -239,6 +238,7 @@ export class Store {
    * afterwards. `requestId` is kept in the log.
    */
   transact<T>(evaluate: Evaluate<T>, requestId?: string): Promise<Committed<T>> {
+    if (this.#isFollowing) return Promise.reject(elsewhere());
     return this.#queue.submit(evaluate, requestId);
   }
 
@@ -247,7 +247,36 @@ export class Store {
    * store wait; everything else continues.
    */
   transactInSteps<T>(evaluate: EvaluateInSteps<T>, requestId?: string): Promise<Committed<T>> {
+    if (this.#isFollowing) return Promise.reject(elsewhere());
     return this.#queue.submitInSteps(evaluate, requestId);
+  }
+
+  /**
+   * Whether another node evaluates the transactions. Then requests that may write are refused with
+   * `cluster.elsewhere`, before they are evaluated.
+   */
+  get isFollowing(): boolean {
+    return this.#isFollowing;
+  }
+
+  /** Refuses requests from now on. Resolves when those that were accepted are answered. */
+  async follow(): Promise<void> {
+    this.#isFollowing = true;
+    await this.#queue.whenIdle();
+  }
+
+  /** Evaluates requests from now on. Others have written before; `follow` has resolved. */
+  lead(): void {
+    const head = headOf(this.#storage);
+    this.#queue.refresh(head.txnId);
+    this.#isFollowing = false;
+    this.#goOnBuilding(head);
+  }
+
+  /** Called when the storage has transactions of another node, up to this head. */
+  replicated({ txnId }: Head): void {
+    this.#known.progress.reach(txnId);
+    announce(this.#commitListeners, txnId);
   }
 
   snapshot(): StoreSnapshot {
@@ -396,7 +425,8 @@ export class Store {
   }
 
   #goOnBuilding(head: Head): void {
-    if (isUnfinished(head) && this.#options.isBuildHeld !== true) this.#builder.wake();
+    if (this.#isFollowing || this.#options.isBuildHeld === true) return;
+    if (isUnfinished(head)) this.#builder.wake();
   }
 
   /** Takes an upload by its number: applies it, or records it as refused. */
@@ -448,6 +478,11 @@ function isRefusal(error: unknown): error is PeerError {
       error.code === "value.invalid" ||
       error.code === "id.invalid")
   );
+}
+
+function elsewhere(): PeerError {
+  const message = "another node of the cluster evaluates the writes of this app";
+  return new PeerError("cluster.elsewhere", message);
 }
 
 function isUnfinished({ unfinished = 0 }: Head): boolean {

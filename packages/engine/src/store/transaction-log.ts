@@ -27,6 +27,15 @@ export interface TransactionLog {
    * KeyValue.commit. One group at a time; the caller does not change it meanwhile.
    */
   append(group: CommitGroup): Promise<void>;
+  /**
+   * Called in place of `append` for a group that changes nothing, before it is answered: a log that
+   * others may write to knows whether its answers still hold. Absent where nobody else writes.
+   */
+  confirm?(): Promise<void>;
+  /** Approximate bytes of a group; GROUP_BYTES_MAX if left out. */
+  readonly groupBytesMax?: number;
+  /** Whether it does not answer for so long that new requests had better be refused. */
+  readonly isStalled?: boolean;
 }
 
 /** The log of a store whose storage is all that it has. */

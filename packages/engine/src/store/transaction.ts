@@ -48,6 +48,8 @@ export interface QueuedTransaction {
   readonly requestId?: string | undefined;
   /** By collection number, the last transaction that forgot documents. */
   readonly forgotten?: ReadonlyMap<number, number>;
+  /** Of transactions up to this one it is not known what they forgot. */
+  readonly unknownUpTo?: number;
 }
 
 /** A transaction that changed something. */
@@ -62,6 +64,7 @@ export class Transaction {
   readonly #context: TransactionContext;
   readonly #parent: Reader;
   readonly #forgotten: ReadonlyMap<number, number> | undefined;
+  readonly #unknownUpTo: number;
   #applier: Applier;
   #overlay: Overlay;
   #view: View;
@@ -78,10 +81,11 @@ export class Transaction {
     parent: Reader,
     txnId: number,
     context: TransactionContext,
-    { requestId, forgotten }: QueuedTransaction = {},
+    { requestId, forgotten, unknownUpTo = 0 }: QueuedTransaction = {},
   ) {
     this.#context = context;
     this.#forgotten = forgotten;
+    this.#unknownUpTo = unknownUpTo;
     this.#parent = parent;
     this.txnId = txnId;
     this.#overlay = new Overlay(parent);
@@ -105,6 +109,11 @@ export class Transaction {
   /** Its document writes so far; undefined in a store that does not collect them. */
   get own(): OwnWrites | undefined {
     return this.#own;
+  }
+
+  /** Whether it has any operation so far. */
+  get isChanging(): boolean {
+    return this.#operations > 0;
   }
 
   /** The wall clock when the request was evaluated, in milliseconds. */
@@ -151,7 +160,7 @@ export class Transaction {
     const number = this.view.collectionNumber(collection);
     if (number === undefined) return false;
     if (this.#applier.forgotten?.has(number) === true) return true;
-    return (this.#forgotten?.get(number) ?? 0) > txnId;
+    return (this.#forgotten?.get(number) ?? this.#unknownUpTo) > txnId;
   }
 
   /** Applies the operations of one statement or command: one tick for all of them. */

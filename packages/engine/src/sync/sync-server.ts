@@ -24,21 +24,18 @@ import { FULL_PERMISSIONS, permissionsValue } from "../query/permission/permissi
 import { TimeSlicer } from "../query/run/time-slicer.ts";
 import type { ExplainSyncRequest } from "../query/system/system-collections.ts";
 import type { Store } from "../store/store.ts";
+import type { UploadAnswer } from "../store/upload.ts";
 import { Connection } from "./connection/connection.ts";
 import type {
   ConnectionHost,
   HostedConnection,
   ServerConnection,
+  SessionUpload,
 } from "./connection/connection-host.ts";
 import { DecodeQueue } from "./connection/decode-queue.ts";
 import type { PeerReport } from "./device/peer-report.ts";
-import {
-  PRESENCE_LIMITS,
-  PresenceBoard,
-  type PresenceKind,
-  type PresenceLimits,
-  type PresentSession,
-} from "./device/presence-board.ts";
+import { PresenceBoard, type PresenceKind, type PresentSession } from "./device/presence-board.ts";
+import { PRESENCE_LIMITS, type PresenceLimits } from "./device/presence-limits.ts";
 import {
   type RemoteRun,
   type RemoteRunStats,
@@ -69,6 +66,10 @@ export interface SyncServerOptions {
     hello: Hello,
     channel: Channel,
   ) => Promise<Admission | undefined> | Admission | undefined;
+  /** Applies an upload as Store.upload, where another node may do so; left out, the store itself. */
+  readonly upload?: (asked: SessionUpload) => Promise<UploadAnswer>;
+  /** Numbers a new session, higher than all before; left out, sessions are counted from 1. */
+  readonly nextSession?: () => number;
   readonly limits?: Partial<SyncLimits>;
   /** Upload limits of each credential; shared where the sync of an app may stop and start again. */
   readonly allowance?: UploadAllowance;
@@ -217,8 +218,14 @@ export class SyncServer implements ConnectionHost {
     return reports;
   }
 
+  /** The report of a session; of one on another node, if it is listed. */
   peer(session: number): PeerReport | undefined {
-    return this.#sessions.get(session)?.report();
+    return (this.#sessions.get(session) ?? this.presence.find(session))?.report();
+  }
+
+  /** Whether a session is one of this server's own. */
+  hasSession(session: number): boolean {
+    return this.#sessions.has(session);
   }
 
   /** Runs a statement on these sessions (S44). The caller has a timer and calls `expire`. */
@@ -293,6 +300,11 @@ export class SyncServer implements ConnectionHost {
     return this.#options.admit(token, hello, channel);
   }
 
+  upload(asked: SessionUpload): Promise<UploadAnswer> {
+    const { upload, check, credential } = asked;
+    return this.#options.upload?.(asked) ?? this.store.upload(upload, check, credential);
+  }
+
   /** Equal for all credentials that may read the same (S4). */
   rightsOf(authority: Authority | undefined): Uint8Array {
     return authority === undefined ? this.#fullRights : this.#digestOf(authority.value);
@@ -317,7 +329,7 @@ export class SyncServer implements ConnectionHost {
   }
 
   nextSession(): number {
-    return ++this.#lastSession;
+    return this.#options.nextSession?.() ?? ++this.#lastSession;
   }
 
   welcomed(connection: HostedConnection): void {

@@ -6,7 +6,7 @@
 import { encodeCbor, type Operation, type Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { LogChain } from "../../src/cluster/log-chain.ts";
+import { LogChain, PARTS_BYTES_MAX } from "../../src/cluster/log-chain.ts";
 import {
   contentsOf,
   decodeEntry,
@@ -16,7 +16,6 @@ import {
   type SharedTransaction,
 } from "../../src/cluster/log-entry.ts";
 import { replay } from "../../src/cluster/replay.ts";
-import { TRANSACTION_BYTES_MAX } from "../../src/limits.ts";
 import type { Key } from "../../src/platform.ts";
 import { finish } from "../../src/steps.ts";
 import { HEAD_KEY, IDENTITY_KEY } from "../../src/store/keys.ts";
@@ -114,7 +113,7 @@ const operation: fc.Arbitrary<Operation> = fc
     return { kind: "update", collection: "cars", id, edits };
   });
 
-test("[K20] a store that follows the log of another becomes the same, however its transactions are cut", async () => {
+test("[K20] a store that follows the log of another becomes the same, however its flushes are cut", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(operation, { minLength: 1, maxLength: 12 }),
@@ -229,7 +228,7 @@ test("parts out of order, and other entries between them, are refused", async ()
     [part(1), "part 1 of 3 is not the next one"],
     [part(3), "part 3 of 3 is not the next one"],
     [{ ...part(2), count: 4 } as EntryContent, "part 2 of 4 is not the next one"],
-    [{ kind: "transactions", transactions: [] }, "a transaction before it is not complete"],
+    [{ kind: "transactions", transactions: [] }, "the parts before it are not complete"],
   ];
   for (const [content, message] of following) {
     const log = new Log();
@@ -241,7 +240,7 @@ test("parts out of order, and other entries between them, are refused", async ()
   }
 });
 
-test("the parts of a transaction together have a bound, so that none can fill the memory", () => {
+test("the parts of a flush together have a bound, so that none can fill the memory", () => {
   const bytes = new Uint8Array(16 * 1024 * 1024);
   const log = new Log();
   for (let number = 1; number <= 20; number++) {
@@ -249,8 +248,8 @@ test("the parts of a transaction together have a bound, so that none can fill th
   }
   const chain = new LogChain(platform);
   const takeAll = (): void => log.entries.forEach((entry) => take(chain, entry));
-  expect(takeAll).toThrow(`its transaction has more than ${TRANSACTION_BYTES_MAX} bytes`);
-  expect(chain.last.sequence).toBe(TRANSACTION_BYTES_MAX / bytes.length);
+  expect(takeAll).toThrow(`its parts have more than ${PARTS_BYTES_MAX} bytes`);
+  expect(chain.last.sequence).toBe(PARTS_BYTES_MAX / bytes.length);
 });
 
 test("bytes that are no entry, and entries of a newer format, are refused with the reason", () => {

@@ -36,7 +36,7 @@ class WritingNode {
     this.#chain = new LogChain(platform);
     this.#outcomes = outcomes;
     const wait = (): Promise<void> => Promise.resolve();
-    this.#host = { log, platform, wait, onDeposed: () => outcomes.deposed++ };
+    this.#host = { log, platform, node: "n", wait, onDeposed: () => outcomes.deposed++ };
   }
 
   async run(take: () => number): Promise<void> {
@@ -46,7 +46,7 @@ class WritingNode {
         const writer = await LogWriter.begin(this.#host, this.#chain.last);
         for (let left = this.#random.below(4); left > 0; left--) await this.#write(writer, take());
       } catch (error) {
-        if (!(error instanceof PeerError && error.code === "store.busy")) throw error;
+        if (!(error instanceof PeerError && error.code === "cluster.elsewhere")) throw error;
       }
     }
   }
@@ -112,7 +112,7 @@ test("of two nodes that begin an epoch at once, one succeeds", async () => {
     const begun = await Promise.allSettled(
       [1, 2].map((number) => {
         const platform = testPlatform(number);
-        const host = { log, platform, wait: () => Promise.resolve() };
+        const host = { log, platform, node: "n", wait: () => Promise.resolve() };
         return LogWriter.begin(host, new LogChain(platform).last);
       }),
     );
@@ -123,7 +123,7 @@ test("of two nodes that begin an epoch at once, one succeeds", async () => {
 test("a writer that was deposed appends nothing more", async () => {
   const log = new SimulatedLog(seededRandom(1), { lost: 0, forgotten: 0 });
   const platform = testPlatform();
-  const host = { log, platform, wait: () => Promise.resolve() };
+  const host = { log, platform, node: "n", wait: () => Promise.resolve() };
   const start = new LogChain(platform).last;
   const first = await LogWriter.begin(host, start);
   const second = await LogWriter.begin(host, first.last);

@@ -7,7 +7,7 @@
 import type { PresentPeer, ValueObject } from "@bigpeer/protocol";
 import type { Presence } from "../../src/peer/session-state.ts";
 import type { HostedConnection } from "../../src/sync/connection/connection-host.ts";
-import { PRESENCE_LIMITS } from "../../src/sync/device/presence-board.ts";
+import { PRESENCE_LIMITS } from "../../src/sync/device/presence-limits.ts";
 import type { SyncServer } from "../../src/sync/sync-server.ts";
 import { valueText } from "../support/dump.ts";
 import type { SimPeer } from "./sim-peer.ts";

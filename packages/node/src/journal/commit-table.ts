@@ -16,11 +16,12 @@ import type { JournalTree, TreeView } from "./journal-tree.ts";
 import { LayeredView } from "./layered-view.ts";
 import { type LayerPlan, TableLayer } from "./table-layer.ts";
 
-export class CommitTable {
+/** `P`: as in TableLayer. */
+export class CommitTable<P = unknown> {
   readonly #tree: JournalTree;
   readonly #pageSize: number;
-  #active: TableLayer;
-  #frozen: TableLayer | undefined;
+  #active: TableLayer<P>;
+  #frozen: TableLayer<P> | undefined;
   #version = 0;
   #state: object = {};
   /** The newest state; this class holds one reference to it. */
@@ -44,13 +45,18 @@ export class CommitTable {
     return this.#active.isEmpty && this.#frozen === undefined;
   }
 
-  get active(): TableLayer {
+  get active(): TableLayer<P> {
     return this.#active;
   }
 
   /** The layer that is being written to the tree. */
-  get frozen(): TableLayer | undefined {
+  get frozen(): TableLayer<P> | undefined {
     return this.#frozen;
+  }
+
+  /** Position of the last commit; undefined when the table is empty. */
+  get position(): P | undefined {
+    return this.#active.position ?? this.#frozen?.position;
   }
 
   /** Memory that only old views need. */
@@ -82,8 +88,9 @@ export class CommitTable {
   }
 
   /** Makes the writes of a commit visible. The layer is the one that the plan was made for. */
-  add(writes: JournaledWrites, { position, plan }: { position: number; plan: LayerPlan }): void {
-    this.#advance();
+  add(writes: JournaledWrites, { position, plan }: { position: P; plan: LayerPlan }): void {
+    // A commit without values leaves the state as it is.
+    if (writes.values.length > 0) this.#advance();
     const keepsOlder = this.#views.size > 0;
     this.#active.add(writes, { version: this.#version, position, keepsOlder, plan });
   }
@@ -101,7 +108,7 @@ export class CommitTable {
   }
 
   /** Begins a new layer above the active one, which is returned, and is not changed any more. */
-  freeze(): TableLayer {
+  freeze(): TableLayer<P> {
     assert(this.#frozen === undefined, "one frozen layer at a time");
     this.#frozen = this.#active;
     this.#active = new TableLayer(this.#pageSize);

@@ -3,9 +3,8 @@
  * commit as the entries up to its position.
  */
 
-import { decodeCbor, encodeCbor, isObject, PeerError } from "@bigpeer/protocol";
-import { RecordCheck } from "../lmdb/record-check.ts";
-import { recordBeside, type ShapeRecord } from "../lmdb/shape-records.ts";
+import { encodeCbor, isObject, PeerError } from "@bigpeer/protocol";
+import { contentBeside, recordBeside, type ShapeRecord } from "../lmdb/shape-records.ts";
 import { JOURNAL_ID_SIZE } from "./segment-format.ts";
 
 export interface JournalMark {
@@ -20,8 +19,6 @@ export interface JournalMark {
 
 export const MARK_KEY = "journal";
 
-const check = new RecordCheck(true);
-
 export function encodeMark({ journalId, position, segment, isOpen }: JournalMark): ShapeRecord {
   return recordBeside(MARK_KEY, encodeCbor({ id: journalId, position, segment, open: isOpen }));
 }
@@ -30,8 +27,7 @@ export function encodeMark({ journalId, position, segment, isOpen }: JournalMark
 export function decodeMark(record: Uint8Array | undefined): JournalMark | undefined {
   if (record === undefined) return undefined;
   try {
-    const start = check.valueStart(record, record.length, MARK_KEY);
-    const value = decodeCbor(record.subarray(start));
+    const value = contentBeside({ key: MARK_KEY, value: record });
     if (!isObject(value)) throw new Error("expected an object");
     const { id, position, segment, open } = value;
     if (

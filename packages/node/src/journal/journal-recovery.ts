@@ -43,7 +43,7 @@ export function markOf(tree: JournalTree): JournalMark | undefined {
 
 /** The writes of all entries in one layer: of each key the last. */
 export function layerOf({ entries }: JournalContent, pageSize: number): TableLayer {
-  const layer = new TableLayer(pageSize);
+  const layer = new TableLayer<number>(pageSize);
   for (const { position, payload } of entries) {
     const writes = readPayload(payload);
     const plan = layer.plan(writes.values);

@@ -43,20 +43,22 @@ interface KindOfKeys {
 /** Approximate memory of a slot beside its bytes. */
 const SLOT_BYTES = 160;
 
-export class TableLayer {
+/** `P`: a position in the log that has the commits: a journal, or the log of a cluster. */
+export class TableLayer<P = unknown> {
   readonly #slots = new Map<Key, Slot>();
   readonly #kinds = new Map<string, KindOfKeys>();
   readonly #beside: ShapeRecord[] = [];
   #pages: PageEstimate;
   #bytes = 0;
-  #position = 0;
+  #position: P | undefined;
 
   constructor(pageSize: number) {
     this.#pages = new PageEstimate(pageSize);
   }
 
+  /** Whether it has no commit. */
   get isEmpty(): boolean {
-    return this.#slots.size === 0 && this.#beside.length === 0;
+    return this.#position === undefined;
   }
 
   get keyCount(): number {
@@ -71,8 +73,8 @@ export class TableLayer {
     return this.#bytes;
   }
 
-  /** Position of its last commit in the journal. */
-  get position(): number {
+  /** Position of its last commit in the log; undefined when it is empty. */
+  get position(): P | undefined {
     return this.#position;
   }
 
@@ -101,7 +103,7 @@ export class TableLayer {
   /** `keepsOlder`: whether a snapshot may read what is replaced. `plan`: of the same writes. */
   add(
     { values, beside }: JournaledWrites,
-    commit: { version: number; position: number; keepsOlder: boolean; plan: LayerPlan },
+    commit: { version: number; position: P; keepsOlder: boolean; plan: LayerPlan },
   ): void {
     const { version, keepsOlder, plan } = commit;
     let i = 0;

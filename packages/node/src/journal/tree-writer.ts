@@ -3,9 +3,10 @@
  * large commits: a document that was written ten times is put once.
  *
  * A layer is written when it is large enough, or some time after its first commit. If the tree
- * cannot be written, the layer stays in memory and in the journal, and the writer tries again.
+ * cannot be written, the layer stays in memory and in its log, and the writer tries again.
  */
 
+import { assert } from "@bigpeer/protocol";
 import type { ShapeRecord } from "../lmdb/shape-records.ts";
 import type { CommitTable } from "./commit-table.ts";
 import type { JournalLimits } from "./journal-limits.ts";
@@ -15,18 +16,19 @@ import type { TableLayer } from "./table-layer.ts";
 /** More values than this go to the worker thread: each costs the main thread some microseconds. */
 const AT_ONCE_MAX = 256;
 
-export interface TreeWriterHost {
+/** `P`: as in TableLayer. */
+export interface TreeWriterHost<P> {
   readonly limits: JournalLimits;
-  /** Says in the same commit up to where the tree has the journal. */
-  mark(position: number): readonly ShapeRecord[];
+  /** Says in the same commit up to where the tree has the log. */
+  mark(position: P): readonly ShapeRecord[];
   /** Called when the tree has a layer, with the last mark. */
   written(): void;
 }
 
-export class TreeWriter {
+export class TreeWriter<P = unknown> {
   readonly #tree: JournalTree;
-  readonly #table: CommitTable;
-  readonly #host: TreeWriterHost;
+  readonly #table: CommitTable<P>;
+  readonly #host: TreeWriterHost<P>;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** Whether the active layer has waited long enough. */
@@ -36,7 +38,7 @@ export class TreeWriter {
   #pause: Pause | undefined;
   #isStopped = false;
 
-  constructor(tree: JournalTree, table: CommitTable, host: TreeWriterHost) {
+  constructor(tree: JournalTree, table: CommitTable<P>, host: TreeWriterHost<P>) {
     this.#tree = tree;
     this.#table = table;
     this.#host = host;
@@ -140,13 +142,15 @@ export class TreeWriter {
   }
 
   /** Never rejects. */
-  async #write(layer: TableLayer): Promise<void> {
+  async #write(layer: TableLayer<P>): Promise<void> {
     try {
+      const { position } = layer;
+      assert(position !== undefined, "a layer with a commit");
       // It is there already, unless a commit before used more than was estimated.
       await this.#tree.reserve([layer.pages]);
       await this.#tree.write({
         values: layer.newest(),
-        beside: [...layer.beside, ...this.#host.mark(layer.position)],
+        beside: [...layer.beside, ...this.#host.mark(position)],
         atOnceMax: AT_ONCE_MAX,
         isReserved: true,
       });

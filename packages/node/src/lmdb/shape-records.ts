@@ -7,7 +7,7 @@
  */
 
 import type { Key } from "@bigpeer/engine";
-import { decodeCbor, encodeCbor, PeerError } from "@bigpeer/protocol";
+import { decodeCbor, encodeCbor, PeerError, type Value } from "@bigpeer/protocol";
 import { CHECK_SIZE, RecordCheck } from "./record-check.ts";
 import { SHAPE_COUNT_MAX } from "./shape-table.ts";
 
@@ -43,6 +43,11 @@ export function recordBeside(key: Key, content: Uint8Array): ShapeRecord {
   value.set(content, CHECK_SIZE);
   checksummer.writeChecksum(value, 0, value.length, key);
   return { key, value };
+}
+
+/** The content of such a record. Throws if the record is damaged. */
+export function contentBeside({ key, value }: ShapeRecord): Value {
+  return decodeCbor(value.subarray(checksummer.valueStart(value, value.length, key)));
 }
 
 /** Decodes these records of shapes, from number `first` on. Throws `store.corrupt`. */

@@ -7,34 +7,23 @@
  * other.
  */
 
-import type { Key } from "@bigpeer/engine";
-import type { Value } from "@bigpeer/protocol";
 import { expect } from "vitest";
 import { type Random, seededRandom } from "../../../engine/test/support/test-platform.ts";
-import type { JournalLimits } from "../../src/journal/journal-limits.ts";
 import { JournaledKeyValue } from "../../src/journal/journaled-key-value.ts";
 import {
-  SimulatedDisk,
-  SimulatedSegments,
-  SimulatedTree,
-  type TaskName,
-} from "./simulated-disk.ts";
-
-/** So small that segments and layers change all the time. */
-const LIMITS: Partial<JournalLimits> = {
-  segmentBytesMin: 1024,
-  segmentBytesMax: 4096,
-  payloadBytesMax: 2048,
-  layerBytes: 8192,
-  layerKeys: 24,
-  layerMs: 1_000_000,
-};
+  type Content,
+  CRASH_LIMITS,
+  contentOf,
+  expectContent,
+  expectEqual,
+  isSame,
+  outcomeOf,
+  RandomWrites,
+  settled,
+} from "./crash-run.ts";
+import { partsOn, SimulatedDisk, type SimulatedTree, type TaskName } from "./simulated-disk.ts";
 
 const CAN_FAIL: readonly TaskName[] = ["append", "create", "prepare", "recycle", "tree"];
-
-const ALL = { from: "\0", to: "\xff" };
-
-type Content = ReadonlyMap<Key, Value>;
 
 export interface JournalCrashTotals {
   acknowledged: number;
@@ -48,11 +37,7 @@ export interface JournalCrashTotals {
 class SimulatedStorage extends JournaledKeyValue<SimulatedTree> {
   static async open(disk: SimulatedDisk): Promise<SimulatedStorage> {
     const mount = disk.mount();
-    const parts = (onEnd: (reason: "store.closed" | "store.snapshot_expired") => void) => ({
-      tree: new SimulatedTree(mount, onEnd),
-      files: new SimulatedSegments(mount),
-    });
-    const storage = await new SimulatedStorage(parts, { limits: LIMITS }).recover();
+    const storage = await new SimulatedStorage(partsOn(mount), { limits: CRASH_LIMITS }).recover();
     storage.startJournal();
     return storage;
   }
@@ -77,11 +62,12 @@ class JournalCrashRun {
   #underWay: Content | undefined;
   /** The same with a commit that was refused, until the disk could make the next segment. */
   #refused: Content | undefined;
-  #value = 0;
+  readonly #writes: RandomWrites;
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
     this.#disk = new SimulatedDisk(this.#random);
+    this.#writes = new RandomWrites(this.#random);
     this.totals = { acknowledged: 0, failed: 0, kept: 0, lost: 0, tasks: this.#disk.done };
   }
 
@@ -117,19 +103,7 @@ class JournalCrashRun {
   }
 
   #commit(storage: SimulatedStorage): void {
-    const writes = new Map<Key, Value | undefined>();
-    const content = new Map(this.#content);
-    const count = this.#random.chance(0.05) ? 40 : 1 + this.#random.below(5);
-    for (let i = 0; i < count; i++) {
-      const key = `${"abc"[this.#random.below(3)]}${this.#random.below(30)}`;
-      const isRemoval = this.#random.chance(0.2);
-      // Large ones go to the tree directly. Shapes recur, and get numbers.
-      const text = "x".repeat(this.#random.chance(0.05) ? 2500 : this.#random.below(80));
-      const value = { [`field ${this.#random.below(4)}`]: ++this.#value, text };
-      writes.set(key, isRemoval ? undefined : value);
-      if (isRemoval) content.delete(key);
-      else content.set(key, value);
-    }
+    const { writes, content } = this.#writes.next(this.#content);
     this.#underWay = content;
     storage.commit(writes).then(
       () => {
@@ -167,19 +141,14 @@ class JournalCrashRun {
   #read(storage: SimulatedStorage, where: string): void {
     const snapshot = storage.snapshot();
     const key = `a${this.#random.below(30)}`;
-    expectValue(snapshot.get(key), this.#content.get(key), where);
-    if (this.#random.chance(0.1)) {
-      const found = new Map(Array.from(snapshot.entries(ALL), (entry) => [entry.key, entry.value]));
-      expectContent(found, this.#content, where);
-    }
+    expectEqual(snapshot.get(key), this.#content.get(key), where);
     snapshot.close();
+    if (this.#random.chance(0.1)) expectContent(contentOf(storage), this.#content, where);
   }
 
   /** Everything acknowledged, and the commit that was under way as a whole or not at all. */
   #check(storage: SimulatedStorage, where: string): void {
-    const snapshot = storage.snapshot();
-    const found = new Map(Array.from(snapshot.entries(ALL), ({ key, value }) => [key, value]));
-    snapshot.close();
+    const found = contentOf(storage);
     if (this.#underWay !== undefined && isSame(found, this.#underWay)) {
       this.#content = this.#underWay;
       this.totals.kept++;
@@ -193,49 +162,6 @@ class JournalCrashRun {
   }
 }
 
-interface Outcome<T> {
-  isSettled: boolean;
-  value: T | undefined;
-  error: unknown;
-}
-
-function outcomeOf<T>(work: Promise<T>): Outcome<T> {
-  const outcome: Outcome<T> = { isSettled: false, value: undefined, error: undefined };
-  work
-    .then(
-      (value) => {
-        outcome.value = value;
-      },
-      (error: unknown) => {
-        outcome.error = error;
-      },
-    )
-    .finally(() => {
-      outcome.isSettled = true;
-    });
-  return outcome;
-}
-
 function expectNoFiles({ names }: SimulatedDisk): void {
   expect([...names.keys()]).toEqual([]);
-}
-
-function expectValue(found: Value | undefined, expected: Value | undefined, where: string): void {
-  expect(found, where).toEqual(expected);
-}
-
-function expectContent(found: Content, expected: Content, where: string): void {
-  expect(found, where).toEqual(sorted(expected));
-}
-
-function sorted(content: Content): Content {
-  return new Map([...content].sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-function isSame(a: Content, b: Content): boolean {
-  return JSON.stringify([...sorted(a)]) === JSON.stringify([...sorted(b)]);
-}
-
-function settled(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

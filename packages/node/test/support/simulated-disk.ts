@@ -13,6 +13,7 @@ import { OrderedTree } from "../../../engine/src/store/ordered-tree.ts";
 import type { Random } from "../../../engine/test/support/test-platform.ts";
 import type { JournalTree, TreeView } from "../../src/journal/journal-tree.ts";
 import type { SegmentFile, SegmentFiles } from "../../src/journal/segment-files.ts";
+import type { StorageParts } from "../../src/journal/table-key-value.ts";
 import type { OnEnd, TreeCommit } from "../../src/lmdb/lmdb-tree.ts";
 import type { PageEstimate } from "../../src/lmdb/page-estimate.ts";
 import { RecordCheck } from "../../src/lmdb/record-check.ts";
@@ -42,6 +43,14 @@ export type TaskName = "append" | "create" | "prepare" | "recycle" | "remove" | 
 export interface Mount {
   readonly disk: SimulatedDisk;
   readonly life: number;
+}
+
+/** What a storage on the disk stands on. */
+export function partsOn(mount: Mount): StorageParts<SimulatedTree> {
+  return {
+    openTree: (onEnd) => new SimulatedTree(mount, onEnd),
+    filesOf: () => new SimulatedSegments(mount),
+  };
 }
 
 interface TreeState {

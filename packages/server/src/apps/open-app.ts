@@ -9,16 +9,16 @@ import {
   type TimeSlicer,
 } from "@bigpeer/engine/query";
 import type { Store } from "@bigpeer/engine/store";
-import { openStore, type StoreFolder, type StoreHost } from "@bigpeer/node";
-import { AttachmentFolder } from "../attachments/attachment-folder.ts";
+import { AttachmentFolder, type AttachmentNodes } from "../attachments/attachment-folder.ts";
 import { appAttachmentsFolder, appStoreFolder } from "../config/data-folder.ts";
 import { VERSION } from "../config/version.ts";
 import type { Log } from "../observability/log.ts";
 import { slowStatementLine } from "../observability/log-events.ts";
 import type { App, AppSettings } from "../registry/app.ts";
+import { type OpenedStore, openNamed, type StoresHost } from "../stores/stores.ts";
 
 /** What all apps of a server share. */
-export interface AppHost extends StoreHost {
+export interface AppHost extends StoresHost {
   readonly log: Log;
   readonly dataDir: string;
   readonly attachmentSizeMax: number;
@@ -26,6 +26,8 @@ export interface AppHost extends StoreHost {
   readonly memory: MemoryPool;
   /** Time slicer that statements of all apps share. */
   readonly slicer: TimeSlicer;
+  /** The other nodes of a cluster that have attachments of an app; left out on one machine. */
+  readonly attachmentNodes?: (app: Pick<OpenApp, "id" | "store">) => AttachmentNodes;
   /** Data of an app for its statements that only the running server has, such as its peers. */
   readonly systemData?: (app: OpenApp) => SystemData;
 }
@@ -37,14 +39,14 @@ export interface KnownApps {
 
 export class OpenApp {
   readonly id: string;
-  readonly storeFolder: StoreFolder;
+  readonly storeFolder: OpenedStore;
   readonly store: Store;
   readonly attachments: AttachmentFolder;
   readonly statements: StatementRunner;
   readonly #opened: App;
   readonly #known: KnownApps;
 
-  private constructor(app: App, storeFolder: StoreFolder, host: AppHost, known: KnownApps) {
+  private constructor(app: App, storeFolder: OpenedStore, host: AppHost, known: KnownApps) {
     const { id } = app;
     const { store } = storeFolder;
     this.id = id;
@@ -66,12 +68,18 @@ export class OpenApp {
       onSlow: (request) => slowStatementLine(host.log, request),
     });
     const folder = appAttachmentsFolder(host.dataDir, id);
-    this.attachments = new AttachmentFolder({ folder, store, sizeMax: host.attachmentSizeMax });
+    this.attachments = new AttachmentFolder({
+      folder,
+      store,
+      sizeMax: host.attachmentSizeMax,
+      nodes: host.attachmentNodes?.(this),
+    });
   }
 
   /** Opens the store of an app, which must exist. The caller closes it. */
   static async open(app: App, host: AppHost, known: KnownApps): Promise<OpenApp> {
-    const storeFolder = await openStore(appStoreFolder(host.dataDir, app.id), host);
+    const folder = appStoreFolder(host.dataDir, app.id);
+    const storeFolder = await openNamed(app.id, folder, host);
     try {
       return new OpenApp(app, storeFolder, host, known);
     } catch (error) {

@@ -2,16 +2,22 @@
  * Attachment collector: garbage collection of attachments. It deletes contents that no document has
  * referred to for the grace period, and files without a record. maintenance/maintenance.ts schedules it (H40).
  *
- * It runs in the background in bounded batches. Errors are logged, and the next run tries again.
+ * It runs in the background in bounded batches. Errors are logged, and the next run tries again. In a
+ * cluster, the evaluating node of an app deletes records, and every node deletes its own files, and
+ * fetches those that it lacks.
  */
 
 import type { Store } from "@bigpeer/engine/store";
 import { msOfTime, PeerError, timeOfMs } from "@bigpeer/protocol";
+import { isElsewhere } from "../http/refusal.ts";
 import { describeError, type Log } from "../observability/log.ts";
 import type { AttachmentFolder } from "./attachment-folder.ts";
 
 /** Contents deleted in one transaction. */
 const BATCH = 256;
+
+/** In a cluster the record of a file may come later than the file. */
+const SHARED_STRAY_MS_MIN = 3_600_000;
 
 export interface CollectedApp {
   readonly id: string;
@@ -35,11 +41,18 @@ export async function collectAttachments(
 ): Promise<void> {
   const { log } = options;
   try {
-    const orphans = await removeOrphans(app, options, isStopped);
+    const orphans = app.store.isFollowing ? 0 : await removeOrphans(app, options, isStopped);
     const count = orphans + (await removeStrays(app, options, isStopped));
-    if (count === 0) return;
-    log("info", "deleted unreferenced attachments", { appId: app.id, count });
+    if (count > 0) log("info", "deleted unreferenced attachments", { appId: app.id, count });
+    const missing = await app.attachments.complete(isStopped);
+    if (missing === 0) return;
+    log("warn", "no node that is alive has the content of attachments", {
+      appId: app.id,
+      count: missing,
+    });
   } catch (error) {
+    // Another node evaluates the app now.
+    if (isElsewhere(error)) return;
     if (isStopped() && error instanceof PeerError && error.code === "store.closed") return;
     log(
       "error",
@@ -71,8 +84,11 @@ async function removeStrays(
   { attachmentGraceMs, now }: CollectorOptions,
   isStopped: () => boolean,
 ): Promise<number> {
+  const graceMs = attachments.isShared
+    ? Math.max(attachmentGraceMs, SHARED_STRAY_MS_MIN)
+    : attachmentGraceMs;
   let count = 0;
-  for await (const id of attachments.removeStrays(now() - attachmentGraceMs)) {
+  for await (const id of attachments.removeStrays(now() - graceMs)) {
     if (id !== undefined) count++;
     if (isStopped()) break;
     // Folders are read synchronously: other work runs between them.

@@ -8,12 +8,17 @@
  *
  * So every record has its file, even after a power failure. A file without a record is removed by
  * the collector.
+ *
+ * In a cluster every record has its file on two nodes before it is logged, and other nodes fetch it:
+ *
+ *   upload   file here → file on another node → record where the app is evaluated → answer
+ *   delete   record gone → file gone on each node, when it was not stored again for a while
  */
 
 import { createHash, randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { rmSync } from "node:fs";
-import { open, rename, rm, stat, writeFile } from "node:fs/promises";
+import { open, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Store } from "@bigpeer/engine/store";
 import { isFullError, makeFolder } from "@bigpeer/node";
@@ -34,13 +39,31 @@ export interface Attachment {
   readonly len: number;
 }
 
+/** The other nodes of a cluster, as the attachments of one app use them. */
+export interface AttachmentNodes {
+  /** Has another node store a content whose file is here. Rejects with `store.busy`. */
+  readonly push: (content: Attachment, path: string) => Promise<void>;
+  /** Logs the record where the app is evaluated. When it resolves, the store here has it. */
+  readonly attach: (content: Attachment, by: string) => Promise<void>;
+  /** Passes a content of a node that has it to `take`; false if no node that is alive has it. */
+  readonly fetch: (
+    content: Attachment,
+    take: (bytes: AsyncIterable<Uint8Array>) => Promise<void>,
+  ) => Promise<boolean>;
+}
+
 export interface AttachmentFolderOptions {
   readonly folder: string;
   /** Store that holds the records. */
   readonly store: Store;
   /** Maximum bytes of one content. */
   readonly sizeMax: number;
+  /** Left out, all contents are here. */
+  readonly nodes?: AttachmentNodes | undefined;
 }
+
+/** Records that are looked at together. */
+const PAGE = 256;
 
 export class AttachmentFolder {
   readonly #folder: string;
@@ -49,18 +72,27 @@ export class AttachmentFolder {
   readonly #slicer = new KeyedMutex();
   readonly #incoming: IncomingContents;
   readonly #uploads = new Set<Promise<unknown>>();
+  readonly #nodes: AttachmentNodes | undefined;
+  /** Contents that are being fetched from other nodes. */
+  readonly #fetches = new Map<string, Promise<boolean>>();
   /** Aborted when the folder is closed. */
   readonly #closing = new AbortController();
 
   /** Removes uploads that a crash interrupted. The folder must not be open elsewhere. */
-  constructor({ folder, store, sizeMax }: AttachmentFolderOptions) {
+  constructor({ folder, store, sizeMax, nodes }: AttachmentFolderOptions) {
     this.#folder = folder;
     this.#store = store;
     this.#sizeMax = sizeMax;
+    this.#nodes = nodes;
     this.#incoming = new IncomingContents(incomingFolder(folder), sizeMax);
     // Each upload adds a listener, and uploads are bounded.
     setMaxListeners(0, this.#closing.signal);
     rmSync(partialFolder(folder), { recursive: true, force: true });
+  }
+
+  /** Whether other nodes have contents too. */
+  get isShared(): boolean {
+    return this.#nodes !== undefined;
   }
 
   /** Path of the file of a content, whether it exists or not. */
@@ -91,8 +123,7 @@ export class AttachmentFolder {
    */
   receive(id: string, piece: IncomingPiece, by: string): Promise<IncomingOutcome> {
     this.#closing.signal.throwIfAborted();
-    const keep = (path: string, len: number): Promise<void> =>
-      this.#slicer.run([id], () => this.#keep(path, { id, len }, by));
+    const keep = (path: string, len: number): Promise<void> => this.#keep(path, { id, len }, by);
     return this.#tracked(this.#incoming.take(id, piece, keep));
   }
 
@@ -102,6 +133,7 @@ export class AttachmentFolder {
     if (size === undefined || offset > size) return undefined;
     const bytes = new Uint8Array(Math.min(sizeMax, size - offset));
     if (bytes.length === 0) return { offset, bytes, size };
+    if (!(await this.ensure({ id, len: size }))) return undefined;
     const file = await open(this.path(id), "r");
     try {
       const { bytesRead } = await file.read(bytes, 0, bytes.length, offset);
@@ -128,6 +160,8 @@ export class AttachmentFolder {
         transaction.apply(ids.map((id) => ({ kind: "detach", id })));
         return ids.length;
       });
+      // In a cluster it may have been sent here again, for a record that comes: it is removed later.
+      if (this.#nodes !== undefined) return result;
       for (const id of this.#withoutRecord(found)) await rm(this.path(id), { force: true });
       return result;
     });
@@ -142,6 +176,61 @@ export class AttachmentFolder {
       }
       yield undefined;
     }
+  }
+
+  /** Whether the file of a content is here. It then stays for another grace period. */
+  holds(content: Attachment): Promise<boolean> {
+    return this.#slicer.run([content.id], async () => {
+      if (!(await this.#hasFile(content))) return false;
+      const now = new Date();
+      await utimes(this.path(content.id), now, now);
+      return true;
+    });
+  }
+
+  /**
+   * Stores a content that another node of the cluster sends; durable when it resolves. The log
+   * brings its record. Rejects with `attachment.invalid` if it does not match its id.
+   */
+  takeCopy(content: Attachment, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    const take = (partial: string, written: Attachment): Promise<void> => {
+      if (written.id !== content.id || written.len !== content.len) throw notContent(content.id);
+      return this.#place(partial, written.id);
+    };
+    return this.#tracked(this.#arrive(bytes, take)).then(() => {});
+  }
+
+  /**
+   * Fetches the file of a content that has a record, if it is not here. False if no other node that
+   * is alive has it.
+   */
+  async ensure(content: Attachment): Promise<boolean> {
+    const nodes = this.#nodes;
+    if (nodes === undefined || (await this.#hasFile(content))) return true;
+    const { id } = content;
+    const under = this.#fetches.get(id);
+    if (under !== undefined) return under;
+    const fetching = nodes
+      .fetch(content, (bytes) => this.takeCopy(content, bytes))
+      .finally(() => this.#fetches.delete(id));
+    this.#fetches.set(id, fetching);
+    return fetching;
+  }
+
+  /** Fetches all files that are not here. Returns how many no other node has. */
+  async complete(isStopped: () => boolean): Promise<number> {
+    let missing = 0;
+    let after: string | undefined;
+    while (this.#nodes !== undefined && !isStopped()) {
+      const page = this.#recordsAfter(after);
+      for (const content of page) {
+        if (isStopped()) break;
+        if (!(await this.ensure(content)) && this.has(content.id)) missing++;
+      }
+      after = page.at(-1)?.id;
+      if (after === undefined) break;
+    }
+    return missing;
   }
 
   /** Aborts uploads whose content is incomplete, and waits for the others. */
@@ -159,14 +248,22 @@ export class AttachmentFolder {
     }
   }
 
-  async #add(content: AsyncIterable<Uint8Array>, by: string): Promise<Attachment> {
+  #add(content: AsyncIterable<Uint8Array>, by: string): Promise<Attachment> {
+    return this.#arrive(content, (partial, written) => this.#keep(partial, written, by));
+  }
+
+  /** Writes a content to a partial file, which `keep` moves to its place. */
+  async #arrive(
+    content: AsyncIterable<Uint8Array>,
+    keep: (partial: string, written: Attachment) => Promise<void>,
+  ): Promise<Attachment> {
     this.#closing.signal.throwIfAborted();
     const folder = partialFolder(this.#folder);
     const partial = join(folder, randomBytes(12).toString("hex"));
     try {
       makeFolder(folder);
       const written = await this.#write(content, partial);
-      await this.#slicer.run([written.id], () => this.#keep(partial, written, by));
+      await keep(partial, written);
       return written;
     } catch (error) {
       await rm(partial, { force: true });
@@ -199,12 +296,13 @@ export class AttachmentFolder {
     return { id: hash.digest("base64url"), len };
   }
 
-  async #keep(partial: string, { id, len }: Attachment, by: string): Promise<void> {
-    const path = this.path(id);
-    makeFolder(dirname(path));
-    // Also replaces a file of the same content, which repairs a damaged one.
-    await rename(partial, path);
-    await syncPath(dirname(path));
+  #keep(partial: string, content: Attachment, by: string): Promise<void> {
+    if (this.#nodes !== undefined) return this.#keepShared(partial, content, by, this.#nodes);
+    return this.#slicer.run([content.id], () => this.#keepAlone(partial, content, by));
+  }
+
+  async #keepAlone(partial: string, { id, len }: Attachment, by: string): Promise<void> {
+    await this.#move(partial, id);
     try {
       await this.#store.transact((transaction) => {
         transaction.apply([{ kind: "attach", id, len, by }]);
@@ -213,6 +311,49 @@ export class AttachmentFolder {
       await this.#discard(id);
       throw error;
     }
+  }
+
+  /**
+   * If it fails, the record may be logged all the same: so the file stays, and the collector removes
+   * it later. Other nodes are called without the mutex: they may be sending the same content here.
+   */
+  async #keepShared(
+    partial: string,
+    content: Attachment,
+    by: string,
+    nodes: AttachmentNodes,
+  ): Promise<void> {
+    await this.#place(partial, content.id);
+    await nodes.push(content, this.path(content.id));
+    await nodes.attach(content, by);
+  }
+
+  #place(partial: string, id: string): Promise<void> {
+    return this.#slicer.run([id], () => this.#move(partial, id));
+  }
+
+  async #move(partial: string, id: string): Promise<void> {
+    const path = this.path(id);
+    makeFolder(dirname(path));
+    // Also replaces a file of the same content, which repairs a damaged one.
+    await rename(partial, path);
+    await syncPath(dirname(path));
+  }
+
+  async #hasFile({ id, len }: Attachment): Promise<boolean> {
+    const found = await stat(this.path(id)).catch(() => undefined);
+    return found?.size === len;
+  }
+
+  #recordsAfter(after: string | undefined): Attachment[] {
+    return this.#store.read((view) => {
+      const page: Attachment[] = [];
+      for (const each of view.attachments(after)) {
+        page.push(each);
+        if (page.length === PAGE) break;
+      }
+      return page;
+    });
   }
 
   /** If this fails, the collector removes the file later. */
@@ -267,6 +408,10 @@ function nextUnless<T>(
     const stop = (): void => signal.removeEventListener("abort", onAbort);
     return void pieces.next().then(resolve, reject).finally(stop);
   });
+}
+
+function notContent(id: string): PeerError {
+  return new PeerError("attachment.invalid", `expected the content of the attachment ${id}`);
 }
 
 export function tooLarge(sizeMax: number): PeerError {

@@ -9,7 +9,13 @@ import { PeerError } from "@bigpeer/protocol";
 import { suggest } from "../config/config.ts";
 import { SETTING_GROUPS, SETTINGS, type Setting, type SettingName } from "../config/settings.ts";
 
-export type CommandName = "serve" | "backup" | "restore" | "verify";
+export type CommandName =
+  | "serve"
+  | "backup"
+  | "restore"
+  | "verify"
+  | "cluster status"
+  | "cluster adopt";
 
 export type CommandLine =
   | { readonly kind: "help" }
@@ -62,21 +68,56 @@ const COMMANDS: readonly Command[] = [
     settings: ["config", "data-dir"],
     flags: [],
   },
+  {
+    name: "cluster status",
+    meaning: "show the nodes of a cluster, which of them evaluates each app, and how far they lag",
+    settings: ["config", "namespace", "name", "management-port"],
+    flags: [
+      { flag: "--url", argument: "URL", meaning: "management API of a node" },
+      { flag: "--json", meaning: "as JSON" },
+    ],
+  },
+  {
+    name: "cluster adopt",
+    meaning: "take a data folder of a server that was alone, and is stopped, into a new cluster",
+    settings: [
+      "config",
+      "data-dir",
+      "cluster",
+      "cluster-name",
+      "cluster-creds",
+      "cluster-tls-cert",
+      "cluster-tls-key",
+      "cluster-tls-ca",
+      "cluster-monitor",
+      "cluster-development",
+    ],
+    flags: [],
+  },
 ];
+
+/** Commands of two words begin with it. */
+const CLUSTER = "cluster";
 
 /** Throws PeerError `config.invalid`, which names the flag and the expected value. */
 export function parseCommandLine(words: readonly string[]): CommandLine {
   if (words.some((word) => word === "--help" || word === "-h")) return { kind: "help" };
   if (words.some((word) => word === "--version" || word === "-v")) return { kind: "version" };
-  const first = words[0];
-  const isNamed = first !== undefined && !first.startsWith("-");
-  const command = findCommand(isNamed ? first : "serve");
-  const flags = parseFlags(command, isNamed ? words.slice(1) : words);
+  const named = commandWords(words);
+  const command = findCommand(named.length === 0 ? "serve" : named.join(" "));
+  const flags = parseFlags(command, words.slice(named.length));
   for (const { flag, argument, isRequired } of command.flags) {
     if (isRequired !== true || flags.has(flag)) continue;
     throw invalid(`${command.name}: expected ${flag} ${argument}`);
   }
   return { kind: "command", name: command.name, flags };
+}
+
+/** The words that name the command; none for the default. */
+function commandWords(words: readonly string[]): readonly string[] {
+  const [first = "-", second = "-"] = words;
+  if (first.startsWith("-")) return [];
+  return first === CLUSTER && !second.startsWith("-") ? [first, second] : [first];
 }
 
 /** Columns of the narrowest terminal that shows the help without wrapping. */
@@ -85,8 +126,10 @@ const WIDTH_MAX = 80;
 export function usage(): string {
   const lines = ["Usage: bigpeer [command] [flags]", ""];
   for (const command of COMMANDS) {
-    const flags = shownFlags(command);
-    lines.push(`  ${command.name.padEnd(8)} ${flags.join(" ")}`);
+    const flags = shownFlags(command).join(" ");
+    const line = `  ${command.name.padEnd(8)} ${flags}`;
+    if (line.length <= WIDTH_MAX) lines.push(line);
+    else lines.push(`  ${command.name}`, ...wrap(flags, " ".repeat(11)));
     lines.push(...wrap(command.meaning, " ".repeat(11)));
   }
   lines.push(

@@ -6,6 +6,7 @@
  *   2  the command line, the environment or the settings file is invalid
  */
 
+import { EventEmitter, once } from "node:events";
 import { resolve } from "node:path";
 import { nodePlatform } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
@@ -23,6 +24,7 @@ import { createLog, describeError, type Log, type LogOptions } from "../observab
 import type { AppName } from "../registry/app.ts";
 import { curlLines, type Quickstart } from "../registry/quickstart.ts";
 import { type RunningServer, startServer } from "../server.ts";
+import { clusterStatusText } from "./cluster-status-command.ts";
 import { type CommandLine, type CommandName, parseCommandLine, usage } from "./command-line.ts";
 import { type SignalSource, waitForStop } from "./signals.ts";
 
@@ -100,15 +102,21 @@ const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number>
   serve: async ({ config, log, host }) => {
     // From here on, so that a signal during startup is not lost.
     const stop = waitForStop(host.signals);
-    const server = await startServer(config, { log });
+    const failures = new EventEmitter<{ failure: [unknown] }>();
+    const failed = once(failures, "failure");
+    const onFatal = (error: unknown): boolean => failures.emit("failure", error);
+    const server = await startServer(config, { log, onFatal });
     // Without a certificate, SIGHUP ends the process, as expected when a terminal closes.
     const hasTls = config.tls !== undefined || config.replicationTls !== undefined;
     if (hasTls) host.signals.on("SIGHUP", () => server.reloadTls());
     host.print(banner(server, config.dataDir, host.isOutputTerminal));
-    log("info", `${await stop}: closing`);
+    const ended = await Promise.race([stop, failed]);
+    const isFailed = typeof ended !== "string";
+    if (isFailed) log("error", `closing, because of this: ${describeError(ended[0])}`);
+    else log("info", `${ended}: closing`);
     await server.close();
     log("info", "closed");
-    return 0;
+    return isFailed ? 1 : 0;
   },
   backup: async ({ flags, config, host }) => {
     const to = resolve(flags.get("--to") ?? "");
@@ -118,6 +126,18 @@ const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number>
   restore: async ({ flags, config, host }) => {
     const from = resolve(flags.get("--from") ?? "");
     host.print(copyLine(await restore(from, config.dataDir, nodePlatform), config.dataDir));
+    return 0;
+  },
+  "cluster status": async ({ flags, config, host }) => {
+    const { env } = host;
+    const request = { config, url: flags.get("--url"), env, isJson: flags.has("--json") };
+    host.print(await clusterStatusText(request));
+    return 0;
+  },
+  "cluster adopt": async ({ config, log, host }) => {
+    // Loaded on use, as the cluster itself.
+    const { adoptDataFolder } = await import("../cluster/adopt-command.ts");
+    await adoptDataFolder(config, log, (line) => host.print(`${line}\n`));
     return 0;
   },
   verify: async ({ config, host }) => {

@@ -28,6 +28,47 @@ export type CorsOrigins = "*" | "loopback" | readonly string[];
 
 export type LogFormat = "auto" | "json" | "text";
 
+/** How a node of a cluster reaches NATS and the other nodes. */
+export interface ClusterConfig {
+  /** Addresses of NATS servers. */
+  readonly servers: readonly string[];
+  /** Distinguishes clusters on the same NATS. */
+  readonly name: string;
+  /** What all nodes know, and nobody else. */
+  readonly secret: string;
+  /** Where the listener for other nodes is. */
+  readonly host: string;
+  readonly port: number;
+  /** The URL that other nodes use; by default that of the listener. */
+  readonly advertise: string | undefined;
+  /** File with NATS credentials. */
+  readonly credsFile: string | undefined;
+  /** Files for TLS to NATS and among the nodes, with a CA. */
+  readonly tlsFiles: TlsFiles | undefined;
+  /** Addresses of the monitoring ports of the NATS servers. */
+  readonly monitors: readonly string[];
+  /** Whether checks of the NATS servers that fail are warnings only. */
+  readonly isDevelopment: boolean;
+  /** How long a node that is cut off from the log serves reads. */
+  readonly cutOffMs: number;
+  /** How long the log keeps what a node that is away lacks. */
+  readonly awayMs: number;
+  /** For tests; UPKEEP_TIMES of cluster/upkeep.ts otherwise. */
+  readonly upkeep?: Partial<UpkeepTimes>;
+}
+
+/** Times and bounds of the background work of a node. */
+export interface UpkeepTimes {
+  /** How often logs are trimmed. */
+  readonly trimMs: number;
+  /** How often closed apps are brought up to date. */
+  readonly catchUpMs: number;
+  /** Sequences that stay in a log although all nodes have them. */
+  readonly keptEntries: number;
+  /** How long the log is held after a copy was sent, until its receiver has opened it. */
+  readonly copyHoldMs: number;
+}
+
 export interface Config {
   /** Absolute path. */
   readonly dataDir: string;
@@ -55,6 +96,8 @@ export interface Config {
   readonly replicationSecret: string | undefined;
   /** Files for encrypted links. */
   readonly replicationTls: TlsFiles | undefined;
+  /** Undefined when the server is alone. */
+  readonly cluster: ClusterConfig | undefined;
   readonly appIdleMs: number;
   readonly appGraceMs: number;
   readonly statementTimeoutMs: number;
@@ -107,6 +150,7 @@ export function readConfig(
       given("replication-tls-key"),
       given("replication-tls-ca"),
     ),
+    cluster: readCluster(given),
     appIdleMs: CHECKS["app-idle"](given("app-idle")) * 1000,
     appGraceMs: CHECKS["app-grace"](given("app-grace")) * 1000,
     statementTimeoutMs: CHECKS["statement-timeout"](given("statement-timeout")),
@@ -120,6 +164,46 @@ export function readConfig(
     logFormat: CHECKS["log-format"](given("log-format")),
     isClockAccepted: CHECKS["accept-clock"](given("accept-clock")),
   };
+}
+
+function readCluster(given: (name: SettingName) => Given): ClusterConfig | undefined {
+  const servers = CHECKS.cluster(given("cluster"));
+  const secret = CHECKS["cluster-secret"](given("cluster-secret"));
+  const files = checkClusterTls(given);
+  CHECKS["cluster-port"](given("cluster-port"));
+  const credsFile = CHECKS["cluster-creds"](given("cluster-creds"));
+  const config = {
+    servers,
+    name: CHECKS["cluster-name"](given("cluster-name")),
+    host: CHECKS["cluster-host"](given("cluster-host")),
+    advertise: CHECKS["cluster-advertise"](given("cluster-advertise")),
+    credsFile: credsFile === "" ? undefined : resolve(credsFile),
+    tlsFiles: files,
+    monitors: CHECKS["cluster-monitor"](given("cluster-monitor")),
+    cutOffMs: CHECKS["cluster-cut-off"](given("cluster-cut-off")) * 1000,
+    awayMs: CHECKS["cluster-away"](given("cluster-away")) * 1000,
+    isDevelopment: CHECKS["cluster-development"](given("cluster-development")),
+  };
+  if (servers.length === 0) return undefined;
+  const port = nextPort(given("cluster-port"), given("port"), 3);
+  assert(port !== undefined, "a port");
+  if (secret !== undefined) return { ...config, port, secret };
+  throw new PeerError(
+    "config.invalid",
+    "a node of a cluster needs the secret of the cluster: set BIGPEER_CLUSTER_SECRET, or cluster-secret in the file of --config, to the same text on all nodes",
+  );
+}
+
+function checkClusterTls(given: (name: SettingName) => Given): TlsFiles | undefined {
+  const [cert, key] = [given("cluster-tls-cert"), given("cluster-tls-key")];
+  const files = checkTls(cert, key, "cluster-tls");
+  const ca = given("cluster-tls-ca");
+  if (ca.text === "") {
+    if (files === undefined) return undefined;
+    throw invalid(ca, "a file, because --cluster-tls-cert has one");
+  }
+  if (files !== undefined) return { ...files, caFile: resolve(ca.text) };
+  throw invalid(cert, "a file, because --cluster-tls-ca has one");
 }
 
 /**
@@ -183,9 +267,12 @@ function meets(one: string, other: string): boolean {
   return isAll || one.toLowerCase() === other.toLowerCase();
 }
 
+/** Variables of commands that call a server. */
+const CLIENT_VARIABLES = ["BIGPEER_MANAGEMENT_URL"];
+
 /** Warnings about variables that have our prefix but are unknown. */
 function findUnknownVariables(env: Environment): string[] {
-  const known = SETTINGS.map((setting) => setting.env);
+  const known = [...SETTINGS.map((setting) => setting.env), ...CLIENT_VARIABLES];
   const names = Object.keys(env).filter((name) => /^bigpeer_/i.test(name));
   return names
     .filter((name) => !known.includes(name))
@@ -327,6 +414,8 @@ const APP_IDLE: NumberRange = { unit: "seconds", min: 1, max: 366 * 86_400 };
 const APP_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
 const ATTACHMENT_SIZE: NumberRange = { unit: "bytes", min: 1, max: 1024 ** 4 };
 const ATTACHMENT_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
+const CUT_OFF: NumberRange = { unit: "seconds", min: 1, max: 86_400 };
+const AWAY: NumberRange = { unit: "seconds", min: 1, max: 366 * 86_400 };
 const SYNC_CONNECTIONS: NumberRange = { unit: "connections", min: 0, max: 1_000_000 };
 
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -354,6 +443,20 @@ const CHECKS = {
   "replication-tls-cert": ({ text }: Given) => text,
   "replication-tls-key": ({ text }: Given) => text,
   "replication-tls-ca": ({ text }: Given) => text,
+  cluster: (given: Given) => checkList(given, /^(nats|tls|ws|wss):\/\/\S+$/, "nats://host:4222"),
+  "cluster-name": checkLabel,
+  "cluster-secret": checkToken,
+  "cluster-host": (given: Given) => checkText(given, "an address"),
+  "cluster-port": checkPort,
+  "cluster-advertise": checkPublicUrl,
+  "cluster-creds": ({ text }: Given) => text,
+  "cluster-tls-cert": ({ text }: Given) => text,
+  "cluster-tls-key": ({ text }: Given) => text,
+  "cluster-tls-ca": ({ text }: Given) => text,
+  "cluster-monitor": (given: Given) => checkList(given, /^https?:\/\/\S+$/, "http://host:8222"),
+  "cluster-cut-off": (given: Given) => checkNumber(given, CUT_OFF),
+  "cluster-away": (given: Given) => checkNumber(given, AWAY),
+  "cluster-development": checkSwitch,
   "app-idle": (given: Given) => checkNumber(given, APP_IDLE),
   "app-grace": (given: Given) => checkNumber(given, APP_GRACE),
   "statement-timeout": (given: Given) => checkNumber(given, STATEMENT_TIMEOUT),
@@ -431,6 +534,18 @@ function checkProxies(given: Given): AddressRange[] {
       if (range !== undefined) return range;
       throw invalid(given, "addresses like 10.0.0.5 and ranges like 10.0.0.0/8 or fd00::/8", word);
     });
+}
+
+/** Words that are separated by commas; none if the text is empty. */
+function checkList(given: Given, pattern: RegExp, example: string): string[] {
+  if (given.text === "") return [];
+  const words = given.text.split(",").map((word) => word.trim());
+  for (const word of words) {
+    // It may hold a password.
+    if (!pattern.test(word))
+      throw invalid({ ...given, isHidden: true }, `addresses like ${example}`);
+  }
+  return words;
 }
 
 function checkSwitch(given: Given): boolean {

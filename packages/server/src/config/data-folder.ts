@@ -7,6 +7,8 @@
  *   quickstart.json              the key that the first start created (registry/quickstart.ts)
  *   registry/                    the store of the registry
  *   apps/<appId>/store/          the documents of an app
+ *   cluster.json                 the name of a node of a cluster (cluster/node-name.ts)
+ *   copies/                      copies of stores on their way between nodes (cluster/copies-folder.ts)
  *   apps/<appId>/attachments/    the contents of its attachments (attachments/attachment-files.ts)
  *
  * A store is a folder with data.mdb, lock.mdb (LMDB's own) and life.json (node, incarnation.ts),

@@ -25,6 +25,20 @@ export type SettingName =
   | "replication-tls-cert"
   | "replication-tls-key"
   | "replication-tls-ca"
+  | "cluster"
+  | "cluster-name"
+  | "cluster-secret"
+  | "cluster-host"
+  | "cluster-port"
+  | "cluster-advertise"
+  | "cluster-creds"
+  | "cluster-tls-cert"
+  | "cluster-tls-key"
+  | "cluster-tls-ca"
+  | "cluster-monitor"
+  | "cluster-cut-off"
+  | "cluster-away"
+  | "cluster-development"
   | "app-idle"
   | "app-grace"
   | "statement-timeout"
@@ -276,6 +290,140 @@ const REPLICATION: SettingGroup = {
   ],
 };
 
+const CLUSTER: SettingGroup = {
+  title: "Cluster (docs/cluster.md)",
+  settings: [
+    {
+      name: "cluster",
+      flag: "--cluster",
+      env: "BIGPEER_CLUSTER",
+      type: "list",
+      argument: "LIST",
+      default: "",
+      meaning:
+        "NATS servers (nats://host:4222, separated by commas) whose log this server shares with other nodes; by default it is alone",
+    },
+    {
+      name: "cluster-name",
+      flag: "--cluster-name",
+      env: "BIGPEER_CLUSTER_NAME",
+      type: "text",
+      argument: "LABEL",
+      default: "bigpeer",
+      meaning: "name of the cluster, for several on the same NATS",
+    },
+    {
+      name: "cluster-secret",
+      env: "BIGPEER_CLUSTER_SECRET",
+      type: "text",
+      argument: "TEXT",
+      default: "",
+      meaning: "shared secret of all nodes of the cluster; at least 16 characters",
+    },
+    {
+      name: "cluster-host",
+      flag: "--cluster-host",
+      env: "BIGPEER_CLUSTER_HOST",
+      type: "text",
+      argument: "ADDRESS",
+      default: "127.0.0.1",
+      meaning: "address where other nodes reach this one",
+    },
+    {
+      name: "cluster-port",
+      flag: "--cluster-port",
+      env: "BIGPEER_CLUSTER_PORT",
+      type: "number",
+      argument: "N",
+      default: "8083",
+      meaning:
+        "port for other nodes; if --port is not 8080, the default is the third port after it; 0 picks a free port",
+    },
+    {
+      name: "cluster-advertise",
+      flag: "--cluster-advertise",
+      env: "BIGPEER_CLUSTER_ADVERTISE",
+      type: "text",
+      argument: "URL",
+      default: "",
+      meaning: "URL of this node for other nodes; by default made of the address and the port",
+    },
+    {
+      name: "cluster-creds",
+      flag: "--cluster-creds",
+      env: "BIGPEER_CLUSTER_CREDS",
+      type: "path",
+      argument: "FILE",
+      default: "",
+      meaning: "credentials file for NATS; a user and a password may also be in the addresses",
+    },
+    {
+      name: "cluster-tls-cert",
+      flag: "--cluster-tls-cert",
+      env: "BIGPEER_CLUSTER_TLS_CERT",
+      type: "path",
+      argument: "FILE",
+      default: "",
+      meaning: "certificate (PEM) of this node, for NATS and for other nodes",
+    },
+    {
+      name: "cluster-tls-key",
+      flag: "--cluster-tls-key",
+      env: "BIGPEER_CLUSTER_TLS_KEY",
+      type: "path",
+      argument: "FILE",
+      default: "",
+      meaning: "private key (PEM) of --cluster-tls-cert",
+    },
+    {
+      name: "cluster-tls-ca",
+      flag: "--cluster-tls-ca",
+      env: "BIGPEER_CLUSTER_TLS_CA",
+      type: "path",
+      argument: "FILE",
+      default: "",
+      meaning: "CA (PEM) of the certificates of NATS and of all nodes",
+    },
+    {
+      name: "cluster-monitor",
+      flag: "--cluster-monitor",
+      env: "BIGPEER_CLUSTER_MONITOR",
+      type: "list",
+      argument: "LIST",
+      default: "",
+      meaning:
+        "monitoring addresses of the NATS servers (http://host:8222), where their settings are checked at the start",
+    },
+    {
+      name: "cluster-cut-off",
+      flag: "--cluster-cut-off",
+      env: "BIGPEER_CLUSTER_CUT_OFF_S",
+      type: "number",
+      argument: "S",
+      default: "60",
+      meaning: "seconds for which a node that cannot reach the log still serves reads and peers",
+    },
+    {
+      name: "cluster-away",
+      flag: "--cluster-away",
+      env: "BIGPEER_CLUSTER_AWAY_S",
+      type: "number",
+      argument: "S",
+      default: "86400",
+      meaning:
+        "seconds for which the log keeps what a node that is away lacks; after that the node begins with a copy of another",
+    },
+    {
+      name: "cluster-development",
+      flag: "--cluster-development",
+      env: "BIGPEER_CLUSTER_DEVELOPMENT",
+      type: "switch",
+      default: "0",
+      meaning: "start also on NATS servers that could lose what they acknowledged",
+    },
+  ],
+};
+
 const BOUNDS: SettingGroup = {
   title: "Apps and limits",
   settings: [
@@ -404,6 +552,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   DATA_API,
   MANAGEMENT,
   REPLICATION,
+  CLUSTER,
   BOUNDS,
   OPERATION,
 ];

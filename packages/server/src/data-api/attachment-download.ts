@@ -25,7 +25,7 @@ import type { DataApp, DataGate } from "./data-gate.ts";
 /** An app as the download endpoint uses it. */
 export interface DownloadApp extends DataApp {
   readonly store: Store;
-  readonly attachments: Pick<AttachmentFolder, "path">;
+  readonly attachments: Pick<AttachmentFolder, "path" | "ensure">;
   readonly statements: Pick<StatementRunner, "mayReadAttachment">;
 }
 
@@ -49,6 +49,7 @@ export function downloadEndpoint<App extends DownloadApp>(host: DownloadHost<App
       try {
         const id = place.parameters["id"] ?? "";
         const attachment = await findAttachment(app, credential, id, host.find);
+        if (!(await app.attachments.ensure(attachment))) throw notHere();
         const path = app.attachments.path(attachment.id);
         await checkFile(path, attachment);
         return answerWith(attachment, path, request);
@@ -92,6 +93,10 @@ function notFound(outcome: "kept" | "missing" | "later"): Refusal {
     return new Refusal(404, `${message}, and no Big Peer that the app is linked with has it`);
   }
   return unavailable(`${message} yet: a Big Peer that may have it has not answered`, 5);
+}
+
+function notHere(): Refusal {
+  return unavailable("no node of the cluster that is alive has the content of this attachment", 5);
 }
 
 /** A record without its file is an error for the log of the server. */

@@ -8,10 +8,11 @@ import type { Authentication } from "../auth/authentication.ts";
 import { type Credential, ownerOf } from "../auth/credential.ts";
 import type { AuthRegistry, Bearer } from "../auth/credentials.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
+import type { Answer } from "../http/answer.ts";
 import { bearerOf } from "../http/bearer.ts";
 import { BodyDecoder, type DecodedBody } from "../http/body-decoder.ts";
 import type { HttpRequest } from "../http/http-request.ts";
-import { type Refusal, unavailable } from "../http/refusal.ts";
+import { elsewhere, isElsewhere, type Refusal, unavailable } from "../http/refusal.ts";
 import { decoderOf } from "../http/request-format.ts";
 import type { Place } from "../http/router.ts";
 import {
@@ -55,6 +56,16 @@ export interface DataGateOptions<App extends DataApp> {
   >;
   /** Called for each call that is refused because of a limit, with its name. */
   readonly onRefused?: (bound: string) => void;
+  /** Sends a call to the node of the cluster that evaluates its app; absent on one machine. */
+  readonly passOn?: (call: PassedCall) => Promise<Answer>;
+}
+
+/** A call that must be evaluated on another node. */
+export interface PassedCall {
+  readonly request: HttpRequest;
+  readonly appId: string;
+  /** The body as received. */
+  readonly bytes: Uint8Array;
 }
 
 /** Credential of a call, and its app. */
@@ -75,6 +86,12 @@ export interface DataCall<App extends DataApp> extends Caller<App> {
   readonly body: Value;
   /** The body as received. */
   readonly bytes: Uint8Array;
+}
+
+function notServing({ passId }: HttpRequest): Refusal {
+  // The node that passed it on finds another one.
+  if (passId !== undefined) return elsewhere();
+  return unavailable("the server is starting or closing, or is cut off from its cluster", 1);
 }
 
 const EXPECTED = "expected the header `Authorization: Bearer <API key or JWT>`";
@@ -135,7 +152,12 @@ export class DataGate<App extends DataApp> {
       const result = operation({ app, credential, request, place, body, bytes });
       return result instanceof Promise ? await result : result;
     } catch (error) {
-      throw this.failureOf(error, app.id);
+      const { passOn } = this.#options;
+      if (!isElsewhere(error) || bytes === undefined) throw this.failureOf(error, app.id);
+      if (request.passId !== undefined) throw elsewhere();
+      if (passOn === undefined) throw error;
+      // A gate that passes calls on is one for answers.
+      return (await passOn({ request, appId: app.id, bytes })) as T;
     } finally {
       if (isCounted) this.#calls.give(owner);
       if (bytes !== undefined) room.give(bytes.length);
@@ -150,7 +172,7 @@ export class DataGate<App extends DataApp> {
    */
   authenticate(request: HttpRequest, place: Place): Admitted<App> | Promise<Admitted<App>> {
     const source = this.#options.source();
-    if (source === undefined) throw unavailable("the server is starting or closing", 1);
+    if (source === undefined) throw notServing(request);
     const { authorization } = request.headers;
     // A missing credential does not count as a failed one.
     if (authorization === undefined) throw unauthorized(`${EXPECTED}, found none`);

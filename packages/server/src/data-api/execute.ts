@@ -7,7 +7,7 @@
 
 import type { StatementResult, Warning } from "@bigpeer/engine/query";
 import type { Value } from "@bigpeer/protocol";
-import { idempotencyKeyOf, REPLAYED } from "./idempotency-key.ts";
+import { idempotencyKeyOf, replayHeaders } from "./idempotency-key.ts";
 import { type Call, type Operation, type Result, whileWanted } from "./operation.ts";
 import { checkQueryRequest, type QueryRequest } from "./schemas.ts";
 
@@ -32,14 +32,15 @@ export const EXECUTE: Operation<QueryRequest> = {
       authority: credential.authority,
       repeat,
     });
-    return result instanceof Promise ? whileWanted(call, result).then(resultOf) : resultOf(result);
+    const answer = (each: StatementResult): Result => resultOf(each, call);
+    return result instanceof Promise ? whileWanted(call, result).then(answer) : answer(result);
   },
 };
 
-function resultOf(result: StatementResult): Result {
+function resultOf(result: StatementResult, call: Call): Result {
   const body = queryResponse(result);
   const isApplied = result.queryType === "mutation";
-  return { body, isApplied, headers: result.isReplay === true ? REPLAYED : undefined };
+  return { body, isApplied, headers: replayHeaders(call, result.isReplay === true) };
 }
 
 /** An app may run statements of `/api/v4` in strict mode, as older clients expect. */

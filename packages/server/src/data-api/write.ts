@@ -9,8 +9,8 @@ import type {
 } from "@bigpeer/engine/query";
 import { PeerError, unreachable, type Value } from "@bigpeer/protocol";
 import { Refusal, refusalOf } from "../http/refusal.ts";
-import { idempotencyKeyOf, REPLAYED } from "./idempotency-key.ts";
-import type { Operation, Result } from "./operation.ts";
+import { idempotencyKeyOf, replayHeaders } from "./idempotency-key.ts";
+import type { Call, Operation, Result } from "./operation.ts";
 import { checkWriteRequest, type WriteCommand, type WriteRequest } from "./schemas.ts";
 
 const PATH = "/store/write";
@@ -31,13 +31,13 @@ export const WRITE: Operation<WriteRequest> = {
       authority: credential.authority,
       repeat,
     });
-    return written.then(resultOf, refuse);
+    return written.then((result) => resultOf(result, call), refuse);
   },
 };
 
-function resultOf({ results, transactionId, isReplay }: BatchResult): Result {
+function resultOf({ results, transactionId, isReplay }: BatchResult, call: Call): Result {
   const body = { results: results.map((result) => resultValue(result, transactionId)) };
-  return { body, isApplied: true, headers: isReplay ? REPLAYED : undefined };
+  return { body, isApplied: true, headers: replayHeaders(call, isReplay) };
 }
 
 /** Only this operation refuses a known caller without permission with 403. */

@@ -25,6 +25,8 @@ export interface HttpRequest {
   readonly fault: string | undefined;
   /** Upper bound of the size of the body, in bytes. */
   readonly bodySizeMax: number;
+  /** Set if another node of the cluster passed the request on, with the id that it gave it. */
+  readonly passId?: string;
   /**
    * Call it when the credential is accepted, with the owner to which its usage is charged. Throws a
    * Refusal, 503, when the owner has too many connections. Returns false when the last call on the

@@ -33,6 +33,20 @@ export function unavailable(message: string, retryAfterSeconds: number): Refusal
   return new Refusal(503, message, { "retry-after": String(retryAfterSeconds) });
 }
 
+/** Header of the answer to a request that another node passed on, and that must go elsewhere. */
+export const ELSEWHERE_HEADER = "x-bigpeer-elsewhere";
+
+/** Whether another node of the cluster must evaluate the request; nothing was written here. */
+export function isElsewhere(error: unknown): boolean {
+  return error instanceof PeerError && error.code === "cluster.elsewhere";
+}
+
+/** Refusal of a request that another node passed on to this one, which does not evaluate. */
+export function elsewhere(): Refusal {
+  const message = "this node does not evaluate the writes of the app (cluster.elsewhere)";
+  return new Refusal(503, message, { [ELSEWHERE_HEADER]: "true" });
+}
+
 /** Maps an error to its refusal; undefined when it belongs in the log of the server only. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
@@ -71,6 +85,7 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
       return new Refusal(422, describe(error));
     case "query.busy":
     case "store.busy":
+    case "cluster.elsewhere":
       return unavailable(describe(error), 1);
     case "store.closed":
       return unavailable("the server is closing (store.closed)", 1);

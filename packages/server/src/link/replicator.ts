@@ -35,7 +35,8 @@ import { LinkConnection } from "./link-connection.ts";
 import type { LinkEnd } from "./link-dialler.ts";
 import { LinkFiles } from "./link-files.ts";
 import { LINK_PATH, LinkListener } from "./link-listener.ts";
-import { type LinkReport, type LinkState, syncRow } from "./link-report.ts";
+import { type LinkReport, syncRow } from "./link-report.ts";
+import { linkStats, NO_LINK_STATS } from "./link-stats.ts";
 import { type Attempt, type LinkEvent, LinkedApp } from "./linked-app.ts";
 
 /** The registry and the apps that links need. */
@@ -53,6 +54,8 @@ export interface ReplicatorOptions {
   readonly streamsOf: (app: OpenApp) => LinkStreams;
   readonly platform: Platform;
   readonly log: Log;
+  /** In a cluster, whether this node evaluates an open app: only then it runs its links. */
+  readonly evaluates?: ((appId: string) => boolean) | undefined;
 }
 
 type LinkStreams = ConstructorParameters<typeof Link>[0]["streams"];
@@ -64,6 +67,13 @@ const LISTEN_RETRY_MS = 10_000;
 
 /** When a connected Big Peer retries at an app that cannot be opened now. */
 const OPENING_AFTER_MS = 5_000;
+
+/** The other Big Peer tries again, and may reach the node that runs the links. */
+const ELSEWHERE = [
+  "busy",
+  "another node of the cluster runs the links of this app",
+  OPENING_AFTER_MS,
+] as const;
 
 const CHANCES = 2 ** 32;
 
@@ -84,6 +94,8 @@ export class Replicator {
   readonly #calls = new Map<Attempt, () => void>();
   /** Ended links whose last documents are being merged. */
   readonly #releases = new Set<Promise<void>>();
+  /** Apps of a cluster that are kept open for their links. */
+  readonly #held = new Map<string, Promise<AppUse | undefined>>();
   #isReviewDue = false;
   #isClosed = false;
   #onEmpty: (() => void) | undefined;
@@ -119,6 +131,11 @@ export class Replicator {
     this.#isReviewDue = true;
     // Several changes at once need one check.
     setImmediate(() => this.#review());
+  }
+
+  /** Call when this node of a cluster begins or ceases to evaluate an app. */
+  rolesChanged(): void {
+    this.registryChanged({ isOfLinks: true, appIds: new Set(), keyIds: new Set() });
   }
 
   /** Call before an app is closed: its links end. */
@@ -184,8 +201,8 @@ export class Replicator {
 
   /** By app; callers that named no existing app count for the app "". */
   *stats(): Iterable<[appId: string, stats: LinkStats]> {
-    for (const [appId, app] of this.#apps) yield [appId, statsOf(app)];
-    if (this.#strangers.size > 0) yield ["", { ...NO_STATS, errors: this.#strangers }];
+    for (const [appId, app] of this.#apps) yield [appId, linkStats(app)];
+    if (this.#strangers.size > 0) yield ["", { ...NO_LINK_STATS, errors: this.#strangers }];
   }
 
   get #isPortWanted(): boolean {
@@ -233,7 +250,39 @@ export class Replicator {
       if (app.connections.size === 0) this.#apps.delete(id);
     }
     for (const [id, replications] of byApp) {
-      this.#appOf(id).follow(replications, this.#secretOf(id));
+      const secret = this.#secretOf(id);
+      if (this.#isElsewhere(id)) this.#rest(this.#appOf(id), secret);
+      else this.#appOf(id).follow(replications, secret);
+    }
+    this.#keepOpen([...byApp.keys()]);
+  }
+
+  #isElsewhere(appId: string): boolean {
+    return this.#options.evaluates?.(appId) === false;
+  }
+
+  /** Another node of the cluster runs the links of the app. */
+  #rest(app: LinkedApp, secret: string | undefined): void {
+    app.follow([], secret);
+    for (const connection of Array.from(app.connections)) connection.end(...ELSEWHERE);
+  }
+
+  /** In a cluster an app with links is open on every node, so that one of them evaluates it. */
+  #keepOpen(appIds: readonly string[]): void {
+    if (this.#options.evaluates === undefined) return;
+    for (const [id, held] of this.#held) {
+      if (appIds.includes(id)) continue;
+      this.#held.delete(id);
+      void held.then((use) => use?.release());
+    }
+    for (const id of appIds) {
+      if (this.#held.has(id)) continue;
+      const held = this.#use(id).catch((error: unknown) => {
+        this.#held.delete(id);
+        this.#fault(id, error);
+        return undefined;
+      });
+      this.#held.set(id, held);
     }
   }
 
@@ -343,6 +392,7 @@ export class Replicator {
     const { appId, channel, remoteAddress } = proven;
     const connection = this.#connectionOf(appId, { channel, side: "accept", remoteAddress });
     this.#appOf(appId).accept(connection);
+    if (this.#isElsewhere(appId)) return connection.end(...ELSEWHERE);
     void this.#begin(appId, connection, proven);
   }
 
@@ -525,31 +575,4 @@ const STRANGE_CODES: ReadonlySet<string> = new Set(["unauthorized", "malformed",
 function levelOf({ code = "", isRecurring }: LinkEvent): LogLevel {
   if (isRecurring === true || code === "duplicate") return "debug";
   return code === "stopped" || code === "closing" ? "info" : "warn";
-}
-
-const NO_STATS: LinkStats = {
-  links: new Map(),
-  lagTransactions: 0,
-  lagSeconds: 0,
-  pulledDocuments: 0,
-  pulledBytes: 0,
-  servedDocuments: 0,
-  servedBytes: 0,
-  missingContents: undefined,
-  errors: new Map(),
-};
-
-function statsOf(app: LinkedApp): LinkStats {
-  const links = new Map<LinkState, number>();
-  let lagTransactions = 0;
-  let lagMs = 0;
-  for (const { state, link } of app.reports()) {
-    links.set(state, (links.get(state) ?? 0) + 1);
-    lagTransactions = Math.max(lagTransactions, link?.lagTxn ?? 0);
-    lagMs = Math.max(lagMs, link?.lagMs ?? 0);
-  }
-  const { errors, contents } = app;
-  const missingContents = contents?.lastCount;
-  const lag = { lagTransactions, lagSeconds: lagMs / 1000 };
-  return { ...app.totals(), ...lag, links, missingContents, errors };
 }

@@ -5,16 +5,21 @@
  * The start of the removal is recorded first, with its time; from then on the app cannot be
  * restored. Then the folder is removed, then the record in the registry, so a crash only repeats
  * the work. A folder without such a record is never touched.
+ *
+ * In a cluster, the node that evaluates the registry decides. Every other node removes its own folder
+ * when the removal has begun, and later if it was away: the log of the app is gone then.
  */
 
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncFolder } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import type { OpenApps } from "../apps/open-apps.ts";
 import { appFolder, appIdsInFolder } from "../config/data-folder.ts";
+import { isElsewhere } from "../http/refusal.ts";
 import { describeError, type Log } from "../observability/log.ts";
-import type { DeletedApp } from "../registry/app.ts";
+import { type DeletedApp, isAppId } from "../registry/app.ts";
 import type { Registry } from "../registry/registry.ts";
 import { HOUR_MS } from "./periodic-task.ts";
 
@@ -27,7 +32,19 @@ export interface DeletedAppsHost {
   /** The wall clock. */
   readonly now: () => number;
   readonly log: Log;
+  /** The cluster that the server is a node of; left out on one machine. */
+  readonly cluster?: PurgedLogs | undefined;
 }
+
+/** The logs of apps whose data is removed. */
+export interface PurgedLogs {
+  /** Removes the log of an app whose removal was decided. */
+  readonly removeLog: (appId: string) => Promise<void>;
+  /** Whether the folder of an app that the registry does not know is of a log that was removed. */
+  readonly isPurged: (appId: string) => Promise<boolean>;
+}
+
+const CLUSTER_GRACE_MS_MIN = 60_000;
 
 /** Removes the data of deleted apps when it is due. Stop it before the registry is closed. */
 export class DeletedApps {
@@ -35,6 +52,8 @@ export class DeletedApps {
   readonly #stopWatching: () => void;
   /** Apps whose removal failed; they wait for the next call of `removeDue`. */
   readonly #failed = new Set<string>();
+  /** Apps that were among the deleted ones since the start. */
+  readonly #seen = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #isStopped = false;
@@ -42,13 +61,17 @@ export class DeletedApps {
   constructor(host: DeletedAppsHost) {
     this.#host = host;
     // An app may have been deleted. If a timer is set, another app is due earlier.
-    this.#stopWatching = host.registry.storeFolder.store.onCommit(() => this.#plan());
+    this.#stopWatching = host.registry.storeFolder.store.onCommit(() => {
+      if (host.cluster !== undefined) this.#note(this.#read());
+      this.#plan();
+    });
   }
 
   /** Removes what is due and what failed before. Errors are logged. */
   async removeDue(): Promise<void> {
     this.#failed.clear();
     await this.#begin();
+    await this.#removePurged();
   }
 
   /** Starts nothing more; resolves when the work in progress is done. */
@@ -68,12 +91,29 @@ export class DeletedApps {
   }
 
   async #pass(): Promise<void> {
-    for (const app of this.#read()) {
+    for (const { id, dueMs } of this.#due()) {
       if (this.#isStopped) return;
-      if (this.#failed.has(app.id) || this.#dueMs(app) > this.#host.now()) continue;
+      if (this.#failed.has(id) || dueMs > this.#host.now()) continue;
       // Until it is removed, so that it is not tried in a loop.
-      this.#failed.add(app.id);
-      if (await this.#remove(app.id)) this.#failed.delete(app.id);
+      this.#failed.add(id);
+      if (await this.#remove(id)) this.#failed.delete(id);
+    }
+  }
+
+  /** Folders of apps that were removed for good while this node was away. */
+  async #removePurged(): Promise<void> {
+    const { dataDir, registry, cluster, apps } = this.#host;
+    if (cluster === undefined) return;
+    for (const id of appIdsInFolder(dataDir)) {
+      if (this.#isStopped || !isAppId(id)) continue;
+      try {
+        if (isKnown(id, registry)) continue;
+        await apps.closeApp(id);
+        if ((await cluster.isPurged(id)) && !isKnown(id, registry)) await this.#removeHere(id);
+      } catch (error) {
+        // What cannot be proven to be removed stays.
+        this.#logUnlessClosed(`failed to look at the folder of the unknown app ${id}`, error);
+      }
     }
   }
 
@@ -81,8 +121,8 @@ export class DeletedApps {
   #plan(): void {
     if (this.#isStopped || this.#timer !== undefined || this.#running !== undefined) return;
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const app of this.#read()) {
-      if (!this.#failed.has(app.id)) dueMs = Math.min(dueMs, this.#dueMs(app));
+    for (const app of this.#due()) {
+      if (!this.#failed.has(app.id)) dueMs = Math.min(dueMs, app.dueMs);
     }
     if (dueMs === Number.POSITIVE_INFINITY) return;
     // The wall clock may be set meanwhile, which timers do not notice.
@@ -94,31 +134,82 @@ export class DeletedApps {
     this.#timer.unref();
   }
 
-  #read(): readonly DeletedApp[] {
+  /** Undefined if it fails. */
+  #read(): readonly DeletedApp[] | undefined {
     try {
       return this.#host.registry.apps.deleted();
     } catch (error) {
       this.#logUnlessClosed("failed to read the deleted apps", error);
-      return [];
+      return undefined;
     }
   }
 
-  #dueMs({ deletedAt, isBeingRemoved }: DeletedApp): number {
-    return isBeingRemoved === true ? 0 : deletedAt + this.#host.appGraceMs;
+  /** Apps whose data is to be removed, with the time. */
+  #due(): DueApp[] {
+    const deleted = this.#read();
+    if (deleted === undefined) return [];
+    this.#note(deleted);
+    if (!this.#isDecidedHere) return this.#decided(deleted).map((id) => ({ id, dueMs: 0 }));
+    return deleted.map(({ id, deletedAt, isBeingRemoved }) => {
+      return { id, dueMs: isBeingRemoved === true ? 0 : deletedAt + this.#graceMs };
+    });
+  }
+
+  /** Another node may remove an app for good before this one has looked at it again. */
+  #note(deleted: readonly DeletedApp[] | undefined): void {
+    for (const { id } of deleted ?? []) this.#seen.add(id);
+  }
+
+  /** Other nodes need a moment to close an app before its log is removed. */
+  get #graceMs(): number {
+    const { appGraceMs, cluster } = this.#host;
+    return cluster === undefined ? appGraceMs : Math.max(appGraceMs, CLUSTER_GRACE_MS_MIN);
+  }
+
+  /** Whether this server decides when data is removed. */
+  get #isDecidedHere(): boolean {
+    return !this.#host.registry.storeFolder.store.isFollowing;
+  }
+
+  /** Apps with a folder here whose removal another node has begun, and perhaps completed. */
+  #decided(deleted: readonly DeletedApp[]): string[] {
+    const { dataDir, registry } = this.#host;
+    const kept = new Set<string>();
+    for (const { id, isBeingRemoved } of deleted) if (isBeingRemoved !== true) kept.add(id);
+    return [...this.#seen].filter((id) => {
+      if (kept.has(id)) return false;
+      // Restored, or its id is used again.
+      const isLeft = registry.apps.get(id) === undefined && existsSync(appFolder(dataDir, id));
+      if (!isLeft) this.#seen.delete(id);
+      return isLeft;
+    });
   }
 
   async #remove(id: string): Promise<boolean> {
-    const { registry, appGraceMs, log } = this.#host;
+    const { registry, cluster } = this.#host;
     try {
-      if (!(await registry.apps.beginRemoval(id, appGraceMs))) return false;
+      if (!this.#isDecidedHere) return await this.#removeHere(id);
+      if (!(await registry.apps.beginRemoval(id, this.#graceMs))) return false;
       await removeData(id, this.#host);
+      await cluster?.removeLog(id);
       await registry.apps.forget(id);
-      log("info", "the data of a deleted app was removed", { appId: id });
-      return true;
+      return this.#removed(id);
     } catch (error) {
+      // Another node of the cluster decides now.
+      if (isElsewhere(error)) return false;
       this.#logUnlessClosed(`failed to delete the data of the deleted app ${id}`, error);
       return false;
     }
+  }
+
+  async #removeHere(id: string): Promise<boolean> {
+    await removeData(id, this.#host);
+    return this.#removed(id);
+  }
+
+  #removed(id: string): true {
+    this.#host.log("info", "the data of a deleted app was removed", { appId: id });
+    return true;
   }
 
   #logUnlessClosed(what: string, error: unknown): void {
@@ -126,6 +217,15 @@ export class DeletedApps {
     if (this.#isStopped && isClosed) return;
     this.#host.log("error", `${what}: ${describeError(error)}`);
   }
+}
+
+interface DueApp {
+  readonly id: string;
+  readonly dueMs: number;
+}
+
+function isKnown(id: string, { apps }: Pick<Registry, "apps">): boolean {
+  return apps.get(id) !== undefined || apps.deleted().some((app) => app.id === id);
 }
 
 async function removeData(id: string, { dataDir, apps }: DeletedAppsHost): Promise<void> {

@@ -10,7 +10,7 @@
  * The work runs in bounded transactions. Errors are logged, and the next run tries again.
  */
 
-import { lastSeenMs, type StoreFolder } from "@bigpeer/node";
+import { lastSeenMs } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import type { OpenApp } from "../apps/open-app.ts";
 import type { OpenApps } from "../apps/open-apps.ts";
@@ -18,6 +18,7 @@ import { type CollectorOptions, collectAttachments } from "../attachments/attach
 import { appStoreFolder } from "../config/data-folder.ts";
 import { describeError } from "../observability/log.ts";
 import type { Registry } from "../registry/registry.ts";
+import type { OpenedStore } from "../stores/stores.ts";
 import { DeletedApps, type DeletedAppsHost } from "./deleted-apps.ts";
 import { HOUR_MS, PeriodicTask } from "./periodic-task.ts";
 
@@ -116,7 +117,9 @@ export class Maintenance {
     }
   }
 
-  async #maintainStore(opened: StoreFolder, isStopped: () => boolean): Promise<void> {
+  async #maintainStore(opened: OpenedStore, isStopped: () => boolean): Promise<void> {
+    // The node of a cluster that evaluates a store maintains it.
+    if (opened.store.isFollowing) return;
     try {
       await opened.store.maintain();
       if (!isStopped()) await opened.protect();

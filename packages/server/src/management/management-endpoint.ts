@@ -11,7 +11,7 @@ import { type Answer, NO_HEADERS } from "../http/answer.ts";
 import { BodyDecoder } from "../http/body-decoder.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import type { PathParameters } from "../http/path-table.ts";
-import { Refusal } from "../http/refusal.ts";
+import { elsewhere, isElsewhere, Refusal } from "../http/refusal.ts";
 import { decoderOf, isUtf8 } from "../http/request-format.ts";
 import type { Endpoint, Place } from "../http/router.ts";
 import { MANAGEMENT_BODY_SIZE_MAX, MANAGEMENT_VALUES_SIZE_MAX } from "../limits/limits.ts";
@@ -35,6 +35,10 @@ export interface ManagementHost {
   readonly gate: ManagementGate;
   readonly platform: Platform;
   readonly log: Log;
+  /** State of the cluster; absent when the server is alone. */
+  readonly clusterStatus?: (() => Promise<Value>) | undefined;
+  /** Sends a request to the node of the cluster that evaluates the registry. */
+  readonly passOn?: ((request: HttpRequest, body: Uint8Array) => Promise<Answer>) | undefined;
 }
 
 /** Reports the status of the links of a replication. */
@@ -72,15 +76,19 @@ export function managementEndpoint(host: ManagementHost, resource: Resource): En
     answer: async (request, place) => {
       const handler = methods[methodOf(request)];
       assert(handler !== undefined, "the router asks for methods that are served");
+      let call: ManagementCall | undefined;
       try {
         const actor = host.gate.admit(request);
         request.identify(actor);
-        const call = new ManagementCall(host, request, place, actor);
+        call = new ManagementCall(host, request, place, actor);
         call.checkBigPeer();
         const value = await handler(call);
         return answerWith(value, handler !== methods.GET);
       } catch (error) {
-        throw problemOf(error);
+        if (!isElsewhere(error) || call === undefined) throw problemOf(error);
+        if (request.passId !== undefined) throw elsewhere();
+        if (host.passOn === undefined) throw problemOf(error);
+        return await host.passOn(request, call.received);
       }
     },
   };
@@ -107,6 +115,7 @@ export class ManagementCall {
   readonly random = (size: number): Uint8Array => this.host.platform.random(size);
   readonly #request: HttpRequest;
   readonly #parameters: PathParameters;
+  #received: Uint8Array = new Uint8Array();
 
   constructor(host: ManagementHost, request: HttpRequest, place: Place, actor: string) {
     this.host = host;
@@ -118,6 +127,11 @@ export class ManagementCall {
 
   get registry(): Registry {
     return this.host.registry;
+  }
+
+  /** The body as far as it was read. */
+  get received(): Uint8Array {
+    return this.#received;
   }
 
   /** Value of `{name}` in the path. */
@@ -158,6 +172,7 @@ export class ManagementCall {
     if (announced !== undefined) checkSize(Number(announced));
     const bytes = await this.#request.readBody();
     checkSize(bytes.length);
+    this.#received = bytes;
     const body = await bodies.decode(bytes, decode, this.author.actor);
     try {
       return check(body.value);

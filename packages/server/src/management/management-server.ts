@@ -10,10 +10,12 @@ import type { OpenApps } from "../apps/open-apps.ts";
 import { FailedCredentials } from "../auth/failed-credentials.ts";
 import { type Config, checkServable } from "../config/config.ts";
 import { type Health, healthEndpoints } from "../http/health.ts";
+import type { HttpRequest } from "../http/http-request.ts";
 import {
   type Answered,
   type HttpServer,
   listenHttp,
+  type NamedAnswer,
   type RefusedBound,
 } from "../http/http-server.ts";
 import { isDataPath, Router } from "../http/router.ts";
@@ -23,8 +25,14 @@ import type { Registry } from "../registry/registry.ts";
 import { API_KEY_RESOURCES } from "./api-keys-resource.ts";
 import { APP_RESOURCES } from "./apps-resource.ts";
 import { AUDIT_RESOURCES } from "./audit-resource.ts";
+import { CLUSTER_RESOURCES } from "./cluster-resource.ts";
 import { DELETED_APP_RESOURCES } from "./deleted-apps-resource.ts";
-import { type LinkReports, managementEndpoint, type Resource } from "./management-endpoint.ts";
+import {
+  type LinkReports,
+  type ManagementHost,
+  managementEndpoint,
+  type Resource,
+} from "./management-endpoint.ts";
 import { ManagementGate } from "./management-gate.ts";
 import { problemBody } from "./problem.ts";
 import { PROVIDER_RESOURCES } from "./providers-resource.ts";
@@ -43,6 +51,7 @@ export const RESOURCES: readonly Resource[] = [
   ...SETTING_RESOURCES,
   ...SESSION_KEY_RESOURCES,
   ...AUDIT_RESOURCES,
+  ...CLUSTER_RESOURCES,
 ];
 
 export interface ManagementOptions {
@@ -62,6 +71,9 @@ export interface ManagementOptions {
   readonly onRefused?: (bound: RefusedBound) => void;
   /** Called for every answer; by default answers are logged. */
   readonly onAnswered?: (answered: Answered) => void;
+  /** See ManagementHost. */
+  readonly passOn?: ManagementHost["passOn"];
+  readonly clusterStatus?: ManagementHost["clusterStatus"];
 }
 
 /** Resolves when it listens. Throws PeerError `config.invalid` when it must not or cannot. */
@@ -89,14 +101,21 @@ export async function startManagement(options: ManagementOptions): Promise<Manag
   }).catch((error: unknown) => {
     throw asManagementSetting(error);
   });
-  return new ManagementServer(http);
+  return new ManagementServer(http, router);
 }
 
 export class ManagementServer {
   readonly #http: HttpServer;
+  readonly #router: Router;
 
-  constructor(http: HttpServer) {
+  constructor(http: HttpServer, router: Router) {
     this.#http = http;
+    this.#router = router;
+  }
+
+  /** Answers a request that another node passed on. */
+  answer(request: HttpRequest): Promise<NamedAnswer> {
+    return this.#router.answer(request);
   }
 
   /** URL of the listener, also after it has closed. */
@@ -121,13 +140,13 @@ export class ManagementServer {
 }
 
 function managementEndpoints(options: ManagementOptions) {
-  const { config, registry, apps, links, log, platform } = options;
+  const { config, registry, apps, links, log, platform, passOn, clusterStatus } = options;
   const gate = new ManagementGate({
     adminToken: config.adminToken,
     failed: new FailedCredentials(() => platform.elapsed()),
     platform,
   });
-  const host = { config, registry, apps, links, gate, platform, log };
+  const host = { config, registry, apps, links, gate, platform, log, passOn, clusterStatus };
   return RESOURCES.map((resource) => managementEndpoint(host, resource));
 }
 

@@ -12,6 +12,7 @@ import { setImmediate } from "node:timers/promises";
 import { DATA_FILE } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { type ClusterStats, clusterMetricsText } from "./cluster-metrics.ts";
 import { DurationHistogram, type Durations } from "./duration-histogram.ts";
 import { linkMetricsText, type StatsByApp } from "./link-metrics.ts";
 import type {
@@ -31,6 +32,8 @@ export interface MetricsOptions {
   readonly appsKnown: () => number;
   readonly sync?: WatchedSync;
   readonly links?: () => StatsByApp;
+  /** Undefined for a server that is alone. */
+  readonly cluster?: () => ClusterStats | undefined;
 }
 
 const DURATIONS_S = [
@@ -52,10 +55,12 @@ export class Metrics {
   readonly #remote: RemoteMetrics;
   readonly #process: ProcessMetrics;
   readonly #links: () => StatsByApp;
+  readonly #cluster: () => ClusterStats | undefined;
   #scraping: Promise<string> | undefined;
 
   constructor(options: MetricsOptions) {
     this.#links = options.links ?? (() => []);
+    this.#cluster = options.cluster ?? (() => undefined);
     gauge(this.#registry, "bigpeer_info", "1; the version is the label.", ["version"]).set(
       { version: options.version },
       1,
@@ -116,7 +121,8 @@ export class Metrics {
     this.#apps.collect();
     this.#sync.collect(this.#apps.ids);
     this.#process.collect();
-    return `${await this.#registry.metrics()}\n${this.#requests.text()}${linkMetricsText(this.#links())}`;
+    const own = `${await this.#registry.metrics()}\n${this.#requests.text()}`;
+    return `${own}${linkMetricsText(this.#links())}${clusterMetricsText(this.#cluster())}`;
   }
 
   /** Stops watching the process and the apps. Repeated calls are harmless. */

@@ -58,6 +58,9 @@ const NO_HASH = new Uint8Array(32);
 /** Catalog record that says that a key once existed. */
 const EVER_ADDED = { section: "registry", name: "has_had_keys" };
 
+/** Ids of keys with the time of their last use. */
+export type Uses = readonly (readonly [string, number])[];
+
 export class ApiKeys {
   readonly #store: RegistryStore;
   readonly #platform: Platform;
@@ -192,14 +195,21 @@ export class ApiKeys {
   }
 
   /** Writes the times of last use that `find` recorded. */
-  async flushUses(): Promise<void> {
+  async flushUses(
+    write: (uses: Uses) => Promise<void> = (uses) => this.writeUses(uses),
+  ): Promise<void> {
     const uses = [...this.#uses];
     if (uses.length === 0) return;
+    await write(uses);
+    // Only now: until it is written, this map alone has it.
+    for (const [id, at] of uses) if (this.#uses.get(id) === at) this.#uses.delete(id);
+  }
+
+  /** Writes the times of last use of these keys. */
+  async writeUses(uses: Uses): Promise<void> {
     const operations = uses.map(([id, at]) => useOperation(id, at));
     // It changes nothing that caches hold.
     await this.#store.note(() => ({ operations, result: undefined }));
-    // Only now: until it is written, this map alone has it.
-    for (const [id, at] of uses) if (this.#uses.get(id) === at) this.#uses.delete(id);
   }
 
   #insertion(

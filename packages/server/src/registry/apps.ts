@@ -12,11 +12,12 @@ import { randomUUID } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { View } from "@bigpeer/engine/store";
-import { createStore, DATA_FILE, type StoreHost } from "@bigpeer/node";
+import { DATA_FILE } from "@bigpeer/node";
 import { type ErrorCode, type Operation, PeerError } from "@bigpeer/protocol";
 import { appAttachmentsFolder, appFolder, appStoreFolder } from "../config/data-folder.ts";
 import { APPS_MAX, PROVIDERS_MAX } from "../limits/limits.ts";
 import { describeError, type Log } from "../observability/log.ts";
+import { createNamed, type StoresHost } from "../stores/stores.ts";
 import { isName } from "../validation/name.ts";
 import {
   type App,
@@ -57,7 +58,7 @@ export interface NewApp {
 }
 
 /** Host with a log. */
-export interface RegistryHost extends StoreHost {
+export interface RegistryHost extends StoresHost {
   readonly log: Log;
 }
 
@@ -76,7 +77,12 @@ interface AppChange {
 const SESSION_KEYS_MAX = 2;
 
 /** Errors that a store throws before it writes anything. */
-const EARLY_CODES = new Set<ErrorCode>(["clock.ahead", "store.busy", "store.closed"]);
+const EARLY_CODES = new Set<ErrorCode>([
+  "clock.ahead",
+  "store.busy",
+  "store.closed",
+  "cluster.elsewhere",
+]);
 
 export class Apps {
   readonly #store: RegistryStore;
@@ -239,8 +245,10 @@ export class Apps {
     return this.#store.change(author, (view) => {
       const document = isAppId(id) ? view.get(DELETED_APPS, id) : undefined;
       const isLeft = document !== undefined && document.fields["isBeingRemoved"] !== true;
-      // A copy of the data folder has the registry, but no data of deleted apps.
-      if (!isLeft || !this.#hasStore(id)) {
+      // A copy of the data folder has the registry, but no data of deleted apps. In a cluster,
+      // other nodes may have it.
+      const hasData = this.#host.stores !== undefined || this.#hasStore(id);
+      if (!isLeft || !hasData) {
         const message = `there is no deleted app with the id ${shown(given)} whose data is there`;
         throw new RegistryFault("AppNotFound", message);
       }
@@ -325,7 +333,7 @@ export class Apps {
   async #makeStore(id: string): Promise<void> {
     const { dataDir } = this.#host;
     if (existsSync(appAttachmentsFolder(dataDir, id))) throw idTaken(id);
-    const made = await createStore(appStoreFolder(dataDir, id), this.#host);
+    const made = await createNamed(id, appStoreFolder(dataDir, id), this.#host);
     const isUsed = made.store.txnId > 0;
     await made.close();
     if (isUsed) throw idTaken(id);

@@ -55,7 +55,10 @@ const FILE_MODE = 0o600;
 /** Undefined when the file is gone or its key does not work. */
 export async function prepareQuickstart(host: QuickstartHost): Promise<Quickstart | undefined> {
   const path = join(host.dataDir, QUICKSTART_FILE);
-  if (host.registry.keys.isUnused) return { path, shown: await makeKey(path, host) };
+  // In a cluster, the node that evaluates the registry makes it.
+  const { isFollowing } = host.registry.storeFolder.store;
+  if (host.registry.keys.isUnused && !isFollowing)
+    return { path, shown: await makeKey(path, host) };
   try {
     return refreshFile(path, host) ? { path, shown: undefined } : undefined;
   } catch (error) {

@@ -69,8 +69,13 @@ export class RegistryStore {
       done = operations;
       return change.result;
     }, author.requestId);
-    if (done.length > 0) for (const listener of this.#listeners) listener(done);
+    if (done.length > 0) this.applied(done);
     return result;
+  }
+
+  /** Tells the listeners of a change. */
+  applied(operations: readonly Operation[]): void {
+    for (const listener of this.#listeners) listener(operations);
   }
 
   /** Adds an audit entry of a run, which starts only when the entry is durable. */

@@ -11,15 +11,17 @@ import { join } from "node:path";
 import type { Platform } from "@bigpeer/engine";
 import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
 import type { Transaction } from "@bigpeer/engine/store";
-import { createStore, DATA_FILE, type StoreFolder } from "@bigpeer/node";
+import { DATA_FILE } from "@bigpeer/node";
 import { type Operation, PeerError } from "@bigpeer/protocol";
 import { appIdsInFolder, registryFolder } from "../config/data-folder.ts";
+import { createNamed, type OpenedStore, REGISTRY_STORE } from "../stores/stores.ts";
 import { nameOfUnnamed } from "./api-key.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { drawSessionKey } from "./app.ts";
 import { Apps, type RegistryHost } from "./apps.ts";
 import { type AuditAction, AuditLog, type Author, isUntouched, SERVER } from "./audit-log.ts";
 import { type AuthProviders, drawProviderId } from "./auth-provider.ts";
+import { KnownNodes } from "./known-nodes.ts";
 import {
   API_KEYS,
   APPS,
@@ -50,7 +52,7 @@ export interface RegistryChange {
 }
 
 export class Registry {
-  readonly storeFolder: StoreFolder;
+  readonly storeFolder: OpenedStore;
   readonly apps: Apps;
   readonly keys: ApiKeys;
   readonly replications: Replications;
@@ -58,9 +60,11 @@ export class Registry {
   readonly audit: AuditLog;
   /** Audit log of statements run on connected peers. */
   readonly runs: AuditLog;
+  /** Nodes of the cluster; empty without one. */
+  readonly nodes: KnownNodes;
   readonly #store: RegistryStore;
 
-  private constructor(dataDir: string, host: RegistryHost, opened: StoreFolder) {
+  private constructor(dataDir: string, host: RegistryHost, opened: OpenedStore) {
     const store = new RegistryStore(opened.store);
     this.#store = store;
     this.storeFolder = opened;
@@ -70,15 +74,18 @@ export class Registry {
     this.replicationSecrets = new ReplicationSecrets(store);
     this.audit = new AuditLog(opened.store, "changes");
     this.runs = new AuditLog(opened.store, "runs");
+    this.nodes = new KnownNodes(store);
   }
 
   /** Opens the registry of a data folder; the first time, creates the app `default`. */
   static async open(dataDir: string, host: RegistryHost): Promise<Registry> {
     const folder = registryFolder(dataDir);
     refuseLostRegistry(dataDir, folder);
-    const registry = new Registry(dataDir, host, await createStore(folder, host));
+    const opened = await createNamed(REGISTRY_STORE, folder, host);
+    const registry = new Registry(dataDir, host, opened);
     try {
-      await registry.#prepare(host.platform);
+      // In a cluster, one node prepares it.
+      if (!opened.store.isFollowing) await registry.prepare(host.platform);
     } catch (error) {
       await registry.close();
       throw error;
@@ -106,7 +113,19 @@ export class Registry {
     return this.storeFolder.close();
   }
 
-  async #prepare(platform: Platform): Promise<void> {
+  /** Whether it is complete: with its indexes, and an app if it is new. */
+  get isPrepared(): boolean {
+    const { store } = this.storeFolder;
+    return store.read((view) => hasIndexes(view) && !(isUntouched(view) && view.count(APPS) === 0));
+  }
+
+  /** Called with the operations of changes that another node of the cluster has made. */
+  applied(operations: readonly Operation[]): void {
+    this.#store.applied(operations);
+  }
+
+  /** Makes what a new registry lacks, and what one of an older version lacks. */
+  async prepare(platform: Platform): Promise<void> {
     const { store } = this.storeFolder;
     if (!store.read(hasIndexes)) await this.#upgrade(platform);
     const isFirst = store.read((view) => isUntouched(view) && view.count(APPS) === 0);

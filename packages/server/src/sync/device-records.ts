@@ -9,7 +9,8 @@
  * lately lag, and what a device changed before it left is then not written (W7).
  *
  * A killed server could not record who left. So when an app is opened, records that say `connected`
- * are corrected before anything else is written.
+ * are corrected before anything else is written. In a cluster this is done by each node that begins
+ * to evaluate the app, and devices of all nodes count as connected.
  */
 
 import type { Platform } from "@bigpeer/engine";
@@ -44,12 +45,14 @@ export interface DeviceRecordsOptions extends RecordLimits {
   readonly store: Pick<Store, "read" | "transact">;
   readonly platform: Pick<Platform, "now" | "elapsed" | "pause">;
   readonly log: Log;
+  /** Devices that are connected when the records begin; left out, there are none yet. */
+  readonly sync?: FollowedSync;
   /** For tests. */
   readonly allowance?: DeviceAllowanceLimits;
 }
 
 /** The part of the sync server that the records follow. */
-export type FollowedSync = Pick<SyncServer, "onPeers" | "peer">;
+export type FollowedSync = Pick<SyncServer, "onPeers" | "peer" | "peers">;
 
 /** How often a connected device is written, at most. */
 const CHANGED_MS = 10_000;
@@ -74,6 +77,8 @@ const CONTENT_CODES = new Set([
   "operation.invalid",
   "operation.refused",
 ]);
+
+const NOT_WRITABLE_CODES = new Set(["store.closed", "cluster.elsewhere"]);
 
 /** A connected device with all its sessions, the newest of which is reported. */
 interface Live {
@@ -114,6 +119,7 @@ export class DeviceRecords {
   readonly #roll = new DeviceEvictionList();
   readonly #allowance: DeviceAllowance;
   #sync: FollowedSync | undefined;
+  #unfollow: () => void = () => {};
   /** Where the check of subscriptions continues. */
   #look: Iterator<[string, Live]> | undefined;
   #isRestored = false;
@@ -125,13 +131,30 @@ export class DeviceRecords {
   constructor(options: DeviceRecordsOptions) {
     this.#options = options;
     this.#allowance = new DeviceAllowance(() => options.platform.elapsed(), options.allowance);
+    // Before the records are corrected: a device that is connected has not left.
+    if (options.sync !== undefined) this.follow(options.sync);
     this.#start(false);
+  }
+
+  /** Whether it writes nothing any more, because the store is closed or written elsewhere. */
+  get isStopped(): boolean {
+    return this.#isClosed;
   }
 
   /** Records from now on which devices connect, change and leave. */
   follow(sync: FollowedSync): void {
     this.#sync = sync;
-    sync.onPeers((change) => this.#note(change));
+    for (const report of sync.peers()) this.#note({ report, kind: "joined" });
+    this.#unfollow = sync.onPeers((change) => this.#note(change));
+  }
+
+  /** Writes nothing any more: another node of the cluster does. */
+  stop(): void {
+    this.#isClosed = true;
+    this.#unfollow();
+    this.#live.clear();
+    this.#pending.clear();
+    this.#names.clear();
   }
 
   /** Call about once a second. */
@@ -242,15 +265,13 @@ export class DeviceRecords {
         const due = this.#takeDue(isAll);
         if (due.length === 0) return;
         await this.#record(due);
+        if (this.#isClosed) return;
         // Later ones wait for the next tick, so that many changes are few transactions.
         if (due.length < WRITTEN_AT_ONCE) return;
         await platform.pause();
       }
     } catch (error) {
-      if (isClosedStore(error)) {
-        this.#isClosed = true;
-        return;
-      }
+      if (isNotWritable(error)) return this.stop();
       this.#retryMs = platform.elapsed() + RETRY_MS;
       log("warn", `devices could not be recorded: ${describeError(error)}`, { appId });
     }
@@ -537,6 +558,7 @@ function areSame(one: PeerReport["subscriptions"], other: PeerReport["subscripti
   );
 }
 
-function isClosedStore(error: unknown): boolean {
-  return error instanceof PeerError && error.code === "store.closed";
+/** The store is closed, or another node of the cluster writes it. */
+function isNotWritable(error: unknown): boolean {
+  return error instanceof PeerError && NOT_WRITABLE_CODES.has(error.code);
 }

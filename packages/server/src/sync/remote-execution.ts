@@ -13,6 +13,7 @@ import {
   type PeerAnswer,
   type PeerReport,
   peerRow,
+  type RemoteRun,
   type RunningRemote,
   type SyncServer,
 } from "@bigpeer/engine/sync";
@@ -41,6 +42,8 @@ import { fittingAnswers, type RemoteAnswer } from "./fitting-answers.ts";
 export interface RemoteExecutionOptions {
   /** The sync server of an app; undefined if no peer has connected since it was opened. */
   readonly syncOf: (appId: string) => SyncServer | undefined;
+  /** Starts a run on sessions of other nodes of a cluster as well; left out, by the sync server. */
+  readonly start?: (appId: string, sync: SyncServer, asked: AskedRun) => RunningRemote;
   /** Writes a run to the audit log. Resolves when that is durable. */
   readonly record: (author: Author, action: AuditAction) => Promise<void>;
   /** How long the statement may take on each peer. */
@@ -52,6 +55,12 @@ export interface RemoteExecutionOptions {
   readonly peersMax?: number;
   /** Called with each run that ended. */
   readonly onEnd?: (run: EndedRun) => void;
+}
+
+/** A statement, and the sessions that it runs on. */
+export interface AskedRun {
+  readonly sessions: readonly number[];
+  readonly run: RemoteRun;
 }
 
 /** An app as a run sees it. */
@@ -182,7 +191,8 @@ export class RemoteExecution {
       await LONG_WORK.turn();
       // If the caller disconnected during the write, no peer is asked.
       if (progress.isGone) return NONE;
-      progress.running = this.#start(sync, Array.from(asked.keys()), chosen);
+      const run = this.#runOf(chosen);
+      progress.running = this.#start(app.id, sync, { sessions: Array.from(asked.keys()), run });
       const answers = await this.#answers(progress.running, call);
       const known = answers.flatMap((answer) => {
         const report = answer.report ?? asked.get(answer.session);
@@ -195,19 +205,20 @@ export class RemoteExecution {
     }
   }
 
-  #start(
-    sync: SyncServer,
-    sessions: readonly number[],
-    { statement, args }: ChosenPeers,
-  ): RunningRemote {
-    return sync.run(sessions, {
+  #start(appId: string, sync: SyncServer, asked: AskedRun): RunningRemote {
+    const { start } = this.#options;
+    return start?.(appId, sync, asked) ?? sync.run(asked.sessions, asked.run);
+  }
+
+  #runOf({ statement, args }: ChosenPeers): RemoteRun {
+    return {
       statement,
       args,
       ms: this.#options.timeoutMs,
       rows: REMOTE_ANSWER_ROWS_MAX,
       bytes: REMOTE_ANSWER_BYTES_MAX,
       allBytes: REMOTE_ANSWERS_BYTES_MAX,
-    });
+    };
   }
 
   async #answers(running: RunningRemote, call: RemoteCall): Promise<readonly PeerAnswer[]> {

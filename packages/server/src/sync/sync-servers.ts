@@ -6,11 +6,14 @@
  * each once, however many peers use it. A sync server ends before the store of its app.
  */
 
-import type { Platform } from "@bigpeer/engine";
+import { type Platform, waitFor } from "@bigpeer/engine";
 import type { ExplainSyncRequest } from "@bigpeer/engine/query";
+import type { Store } from "@bigpeer/engine/store";
 import {
   type AdmittedPeer,
+  type PresentSession,
   type ServerConnection,
+  type SessionUpload,
   SyncServer,
   UploadAllowance,
 } from "@bigpeer/engine/sync";
@@ -52,6 +55,40 @@ export interface SyncServersOptions extends SyncGateOptions {
   readonly connectionsMax?: number;
   /** Called for each peer that was refused before it had a session. */
   readonly onRefused?: (reason: string) => void;
+  /** The cluster that the server is a node of. */
+  readonly cluster?: () => SyncCluster | undefined;
+}
+
+/** What sync needs of the other nodes of a cluster. */
+export interface SyncCluster {
+  /** Resolves when the app here has everything that was acknowledged before the call. */
+  catchUp(appId: string): Promise<void>;
+  /** As Store.upload, on the node that evaluates the app. */
+  upload(
+    store: Store,
+    appId: string,
+    asked: SessionUpload,
+    token: string,
+  ): ReturnType<Store["upload"]>;
+  readonly peers: ClusterPeers;
+}
+
+/** Peers that are connected to other nodes of a cluster. */
+export interface ClusterPeers {
+  /** Numbers a session of this node, as no other node does. */
+  nextSession(): number;
+  /** Lists the peers of other nodes in the presence of an app, and sends them those of this one. */
+  opened(app: OpenApp, sync: SyncServer): void;
+  closing(appId: string): void;
+  /** Call about once a second. */
+  tick(): void;
+  /**
+   * Counts the times in which this node records the devices of an app: another number means that
+   * others may have recorded some meanwhile. Undefined if it must not.
+   */
+  recordingTerm(app: OpenApp): number | undefined;
+  /** Explanations of other nodes; undefined if none has a session of the peer. */
+  explain(appId: string, request: ExplainSyncRequest): Promise<ValueObject[]> | undefined;
 }
 
 const TICK_MS = 1_000;
@@ -81,6 +118,9 @@ export class SyncServers implements ConnectionHost {
   /** By the id of the app. */
   readonly #servers = new Map<string, SyncServer>();
   readonly #records = new Map<string, DeviceRecords>();
+  /** In a cluster: open apps, and the terms that their records were made in. */
+  readonly #sharedApps = new Map<string, OpenApp>();
+  readonly #terms = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
   /** Changes of the registry that were not checked yet. */
   readonly #changedApps = new Set<string>();
@@ -125,7 +165,11 @@ export class SyncServers implements ConnectionHost {
   *explain(app: OpenApp, request: ExplainSyncRequest): ExplainSteps {
     try {
       const deviceOf = (key: string): ValueObject | undefined => deviceRecord(app.store, key);
-      return yield* this.#serverOf(app).explain(request, deviceOf);
+      const server = this.#serverOf(app);
+      const others = this.#options.cluster?.()?.peers.explain(app.id, request);
+      const rows = others === undefined ? [] : yield* waitFor(others);
+      if (rows.length > 0 && !hasPeer(server, request.peerKey)) return rows;
+      return [...(yield* server.explain(request, deviceOf)), ...rows];
     } catch (error) {
       if (!(error instanceof SyncRefusal)) throw error;
       throw new PeerError("store.closed", error.message);
@@ -136,7 +180,13 @@ export class SyncServers implements ConnectionHost {
   statsOf(appId: string): WatchedStats | undefined {
     const server = this.#servers.get(appId);
     if (server === undefined) return undefined;
-    return { ...server.stats(), peers: Array.from(server.presence.sessions()).length };
+    return { ...server.stats(), peers: ownSessions(server).length };
+  }
+
+  /** Ends all connections; the peers may try again. */
+  dismissAll(reason: string): void {
+    const refusal = new SyncRefusal("busy", reason, FULL_RETRY_MS);
+    for (const connection of this.#connections) connection.dismiss(refusal);
   }
 
   /** Whether a peer of this address may connect. Cuts waiting connections that must give way. */
@@ -163,9 +213,31 @@ export class SyncServers implements ConnectionHost {
   }
 
   /** Call when an app was opened: corrects the records of its devices. */
-  appOpened({ id: appId, store }: OpenApp): void {
+  appOpened(app: OpenApp): void {
+    const cluster = this.#options.cluster?.();
+    if (cluster === undefined) return this.#record(app);
+    if (this.#isClosed) return;
+    this.#sharedApps.set(app.id, app);
+    cluster.peers.opened(app, this.#serverOf(app));
+  }
+
+  #record({ id: appId, store }: OpenApp, sync?: SyncServer): void {
     const { platform, log } = this.#options;
-    this.#records.set(appId, new DeviceRecords({ appId, store, platform, log }));
+    const options = { appId, store, platform, log, ...(sync && { sync }) };
+    this.#records.set(appId, new DeviceRecords(options));
+  }
+
+  /** Only the evaluating node of an app records its devices. */
+  #shareRecords(app: OpenApp, peers: ClusterPeers): void {
+    const { id } = app;
+    const records = this.#records.get(id);
+    const term = peers.recordingTerm(app);
+    if (term !== undefined && term === this.#terms.get(id) && records?.isStopped === false) return;
+    records?.stop();
+    this.#records.delete(id);
+    if (term === undefined) return;
+    this.#terms.set(id, term);
+    this.#record(app, this.#serverOf(app));
   }
 
   /** Call before an app is closed: disconnects its peers. */
@@ -174,6 +246,13 @@ export class SyncServers implements ConnectionHost {
     this.#closedApps.add(app);
     // Devices that are disconnected here are marked when the app is opened again.
     this.#records.delete(id);
+    this.#sharedApps.delete(id);
+    this.#terms.delete(id);
+    this.#closeServer(app);
+    this.#options.cluster?.()?.peers.closing(id);
+  }
+
+  #closeServer({ id }: OpenApp): void {
     const server = this.#servers.get(id);
     if (server === undefined) return;
     this.#servers.delete(id);
@@ -224,10 +303,28 @@ export class SyncServers implements ConnectionHost {
   async admit(hello: Hello, place: SyncPlace): Promise<AuthenticatedPeer> {
     const authenticated = await this.#gate.admit(hello, place);
     const { use, bearer } = authenticated;
-    if (this.#ofCredentials.hasLeft(ownerOf(bearer.appId, bearer.credential))) return authenticated;
-    use.release();
-    const message = "this credential has as many peers as it may have";
-    throw new SyncRefusal("busy", message, FULL_RETRY_MS);
+    try {
+      if (!this.#ofCredentials.hasLeft(ownerOf(bearer.appId, bearer.credential))) {
+        const message = "this credential has as many peers as it may have";
+        throw new SyncRefusal("busy", message, FULL_RETRY_MS);
+      }
+      await this.#catchUp(bearer.appId);
+      return authenticated;
+    } catch (error) {
+      use.release();
+      throw error;
+    }
+  }
+
+  /** A peer takes a node that knows fewer of its uploads than it should for a restored one. */
+  async #catchUp(appId: string): Promise<void> {
+    try {
+      await this.#options.cluster?.()?.catchUp(appId);
+    } catch (error) {
+      const isKnown = error instanceof PeerError || error instanceof Refusal;
+      if (!isKnown) throw error;
+      throw new SyncRefusal("busy", "this node has not caught up with the cluster", TICK_MS);
+    }
   }
 
   renew(token: string, appId: string, place: SyncPlace): Promise<Bearer | undefined> {
@@ -282,6 +379,7 @@ export class SyncServers implements ConnectionHost {
     }
     const known = this.#servers.get(app.id);
     if (known !== undefined) return known;
+    const peers = this.#options.cluster?.()?.peers;
     const made = new SyncServer({
       store: app.store,
       platform: this.#options.platform,
@@ -289,11 +387,22 @@ export class SyncServers implements ConnectionHost {
       allowance: this.#allowance,
       admit: (token, _hello, channel) =>
         channel instanceof SyncConnection ? channel.renew(token) : undefined,
+      upload: (asked) => this.#upload(app, asked),
+      ...(peers && { nextSession: () => peers.nextSession() }),
       onFault: (error) => this.#fault(app.id, error),
     });
     this.#servers.set(app.id, made);
     this.#records.get(app.id)?.follow(made);
     return made;
+  }
+
+  #upload({ store, id }: OpenApp, asked: SessionUpload): ReturnType<Store["upload"]> {
+    const { upload, check, credential, channel } = asked;
+    const cluster = this.#options.cluster?.();
+    if (cluster === undefined || !(channel instanceof SyncConnection)) {
+      return store.upload(upload, check, credential);
+    }
+    return cluster.upload(store, id, asked, channel.token);
   }
 
   #tick(): void {
@@ -305,7 +414,17 @@ export class SyncServers implements ConnectionHost {
       connection.dismiss(late);
     }
     for (const [appId, server] of this.#servers) this.#attempt(appId, () => server.tick());
+    this.#tickShared();
     for (const [appId, records] of this.#records) this.#attempt(appId, () => records.tick());
+  }
+
+  #tickShared(): void {
+    const peers = this.#options.cluster?.()?.peers;
+    if (peers === undefined) return;
+    peers.tick();
+    for (const [appId, app] of this.#sharedApps) {
+      this.#attempt(appId, () => this.#shareRecords(app, peers));
+    }
   }
 
   /** A failure in one app does not affect the others. */
@@ -383,6 +502,16 @@ export class SyncServers implements ConnectionHost {
       throw error;
     }
   }
+}
+
+/** Listed sessions of this node. */
+function ownSessions(server: SyncServer): PresentSession[] {
+  const sessions = Array.from(server.presence.sessions());
+  return sessions.filter(({ session }) => server.hasSession(session));
+}
+
+function hasPeer(server: SyncServer, key: string): boolean {
+  return ownSessions(server).some(({ description }) => description.key === key);
 }
 
 /** Unique, because no token has a space in it. */

@@ -47,7 +47,10 @@ test.each([
   ["verify -p 1", /^-p: expected a flag of verify \(--config, --data-dir\)$/],
   ["--port", /^--port: expected a value, --port N$/],
   ["--port 1 --port 2", /^--port: expected it once$/],
-  ["sreve", /^expected a command \(serve, backup, restore, verify\), found "sreve"$/],
+  ["sreve", /^expected a command \(serve, backup, restore, verify, .*\), found "sreve"$/],
+  ["cluster", /^expected a command \(.*cluster status, cluster adopt\), found "cluster"$/],
+  ["cluster states", /^expected a command \(.*\), found "cluster states"$/],
+  ["cluster status --port 1", /^--port: expected a flag of cluster status \(--url, .*\)$/],
   ["serve 8080", /^expected a flag of serve \(.*\), found "8080"$/],
   ["backup --data-dir x", /^backup: expected --to FOLDER$/],
   ["restore --data-dir x", /^restore: expected --from FOLDER$/],
@@ -66,6 +69,7 @@ test("every setting except the secrets is a flag of serve", () => {
   expect(SETTINGS.filter(({ flag }) => flag === undefined).map(({ name }) => name)).toEqual([
     "admin-token",
     "replication-secret",
+    "cluster-secret",
   ]);
   for (const { flag } of SETTINGS) {
     if (flag === undefined) continue;

@@ -21,7 +21,7 @@ import {
   type UploadStep,
   uploadDigest,
 } from "@bigpeer/engine/store";
-import { openStore, type StoreFolder } from "@bigpeer/node";
+import { openStore } from "@bigpeer/node";
 import { type Operation, timeOfMs, type UploadOperation, type Value } from "@bigpeer/protocol";
 import {
   START_MS,
@@ -31,6 +31,7 @@ import {
 import { appStoreFolder, markDataFolder, prepareDataFolder } from "../../src/config/data-folder.ts";
 import type { RegistryHost } from "../../src/registry/apps.ts";
 import { Registry } from "../../src/registry/registry.ts";
+import type { OpenedStore } from "../../src/stores/stores.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -99,7 +100,7 @@ export async function makeGolden(dataDir: string): Promise<void> {
   prepareDataFolder(dataDir);
   markDataFolder(dataDir);
   const registry = await Registry.open(dataDir, host);
-  const opened: StoreFolder[] = [registry.storeFolder];
+  const opened: OpenedStore[] = [registry.storeFolder];
   for (const app of registry.apps.list()) {
     const storeFolder = await openStore(appStoreFolder(dataDir, app.id), host);
     opened.push(storeFolder);

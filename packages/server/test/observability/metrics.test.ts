@@ -23,6 +23,14 @@ function openMetrics(requestsInFlight = 0): Metrics {
     version: "1.2.3",
     requestsInFlight: () => requestsInFlight,
     appsKnown: () => 3,
+    cluster: () => ({
+      nodes: 3,
+      ageSeconds: 0.5,
+      stores: [
+        { store: "registry", isEvaluating: true, sequence: 7 },
+        { store: "a1", isEvaluating: false, sequence: 9 },
+      ],
+    }),
   });
   onTestFinished(() => metrics.close());
   return metrics;
@@ -84,6 +92,17 @@ test("the table of the manual has every metric with its type, and no other", asy
   );
   const reported = Array.from(rows, ([, name, type]) => `${name} ${type}`);
   expect(reported.toSorted()).toEqual(Array.from(types, (each) => each.join(" ")).toSorted());
+});
+
+test("a node of a cluster shows the nodes, its age, and what it evaluates", async () => {
+  expect(await samplesOf(openMetrics(), "bigpeer_cluster_")).toEqual({
+    bigpeer_cluster_nodes: 3,
+    bigpeer_cluster_age_seconds: 0.5,
+    'bigpeer_cluster_evaluating{store="registry"}': 1,
+    'bigpeer_cluster_evaluating{store="a1"}': 0,
+    'bigpeer_cluster_sequence{store="registry"}': 7,
+    'bigpeer_cluster_sequence{store="a1"}': 9,
+  });
 });
 
 test("requests are counted by operation, method and status, with their time and bytes", async () => {

@@ -311,6 +311,7 @@ function followByHand(
       return () => {};
     },
     peer: () => undefined,
+    peers: () => [],
   });
   return {
     records,
@@ -617,4 +618,26 @@ test("[W7] a closing server writes which devices left, whatever was written befo
   await followed.records.close();
   expect(statusIn(recorded, "busy")).toBe("left");
   expect(logBytes(recorded) - before).toBeLessThan(2000);
+});
+
+test("[W12] a node that takes over keeps devices that are connected, and stops when another one does", async () => {
+  const { recorded: store, fail } = await failingStore();
+  const before = followByHand(store);
+  before.report("pk-1", "joined");
+  before.report("pk-2", "joined");
+  await settled(before.records);
+  before.records.stop();
+  before.report("pk-1", "left");
+  await settled(before.records);
+  expect(allIn(store)).toEqual(["pk-1 c connected", "pk-2 c connected"]);
+  const sync = { onPeers: () => () => {}, peer: () => undefined, peers: () => [REPORT] };
+  const { records, lines } = followByHand(store, 2, { sync });
+  await settled(records);
+  expect(allIn(store)).toEqual(["pk-1 c connected", "pk-2 c left"]);
+  const after = followByHand(store, 2, { sync });
+  await settled(after.records);
+  fail(new PeerError("cluster.elsewhere", "another node evaluates"));
+  after.report("pk-2", "joined");
+  await settled(after.records);
+  expect([after.records.isStopped, after.lines, lines]).toEqual([true, [], []]);
 });

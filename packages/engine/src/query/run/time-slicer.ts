@@ -50,6 +50,14 @@ interface Held {
   close(): void;
 }
 
+/** What the further slices of a read need. */
+interface Rest {
+  readonly held: Held;
+  readonly owner: string | undefined;
+  /** What the first slice yielded last: a promise if the steps wait for it (see waitFor). */
+  readonly awaited: unknown;
+}
+
 /** For work without a resource. */
 export const NOTHING_HELD: Held = { close: () => {} };
 
@@ -77,13 +85,15 @@ export class TimeSlicer {
    */
   take<T>(steps: Steps<T>, budget: Budget, held: Held, owner?: string): T | Promise<T> {
     let isHeld = false;
+    let awaited: unknown;
     try {
       if (this.#mayBegin()) {
         const { done, value } = this.#slice(steps, budget, true);
         if (done === true) return value;
+        awaited = value;
       }
       isHeld = true;
-      return this.#takeOn(steps, budget, held, owner);
+      return this.#takeOn(steps, budget, { held, owner, awaited });
     } finally {
       if (!isHeld) held.close();
     }
@@ -102,25 +112,23 @@ export class TimeSlicer {
     };
   }
 
-  /** Lets others run before each further slice. */
-  async #takeOn<T>(
-    steps: Steps<T>,
-    budget: Budget,
-    held: Held,
-    owner: string | undefined,
-  ): Promise<T> {
+  /** Lets others run before each further slice, and until what the steps wait for is settled. */
+  async #takeOn<T>(steps: Steps<T>, budget: Budget, { held, owner, awaited }: Rest): Promise<T> {
     try {
+      let waited = awaited;
       for (;;) {
+        if (waited instanceof Promise) await waited;
         await this.wait(owner);
         const { done, value } = this.#slice(steps, budget);
         if (done === true) return value;
+        waited = value;
       }
     } finally {
       held.close();
     }
   }
 
-  /** Runs until all is done or the slice is over. */
+  /** Runs until all is done, the slice is over, or the steps wait for a promise. */
   #slice<T>(steps: Steps<T>, budget: Budget, isFirst = false): IteratorResult<void, T> {
     // A pause is between two rows: the time of other work does not count as time of a row.
     budget.endPiece();
@@ -134,6 +142,7 @@ export class TimeSlicer {
           const result = steps.next();
           end = this.#elapsed();
           if (result.done === true || end >= start + SLICE_MS) return result;
+          if ((result.value as unknown) instanceof Promise) return result;
         }
       });
     } finally {

@@ -3,7 +3,7 @@
  * inside the transaction; a longer one before it (run/early-choice.ts).
  */
 
-import type { Committed } from "../../store/commit-queue.ts";
+import type { Committed } from "../../store/queued-request.ts";
 import type { Steps } from "../frame/steps.ts";
 import {
   CHOOSE_EARLY,

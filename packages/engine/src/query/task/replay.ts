@@ -6,7 +6,7 @@
  * replay gets it without rows, which might show documents that the caller may no longer read.
  */
 
-import { canonicalBytes, compareBytes, type Value } from "@bigpeer/protocol";
+import { canonicalBytes, compareBytes, PeerError, type Value } from "@bigpeer/protocol";
 import type { Platform } from "../../platform.ts";
 import {
   type IdempotencyKey,
@@ -68,14 +68,21 @@ function withoutRows<T>(result: T): T {
   return { ...result, items: [] };
 }
 
-/** Stores an answer. This is itself a change, so the transaction always gets an id. */
+/** Stores an answer. This is itself a change, so the transaction gets an id. */
 export function remember<T>(
   transaction: Transaction,
   { key, permissions }: Replayable,
   answer: Answer<T>,
 ): RememberedAnswer<T> {
+  // To do once more what changed nothing changes nothing.
+  if (key.isOptional === true && !transaction.isChanging) return answer;
   const known = permissions === undefined ? {} : { permissions };
   const whole: RememberedAnswer<T> = { ...answer, ...known, txnId: transaction.txnId };
-  rememberAnswer(transaction, key, whole as unknown as Value);
+  try {
+    rememberAnswer(transaction, key, whole as unknown as Value);
+  } catch (error) {
+    const isTooLarge = error instanceof PeerError && error.code === "idempotency.too_large";
+    if (key.isOptional !== true || !isTooLarge) throw error;
+  }
   return whole;
 }

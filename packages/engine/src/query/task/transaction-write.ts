@@ -3,7 +3,7 @@
  * replay of a request with an idempotency key gets the first answer again and writes nothing.
  */
 
-import type { Committed } from "../../store/commit-queue.ts";
+import type { Committed } from "../../store/queued-request.ts";
 import type { Transaction } from "../../store/transaction.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { Choices } from "../run/execution.ts";

@@ -7,6 +7,7 @@ import type { Hello, OutcomeKind } from "@bigpeer/protocol";
 import type { Channel, Platform } from "../../platform.ts";
 import type { Authority } from "../../query/permission/authority.ts";
 import type { Store } from "../../store/store.ts";
+import type { CheckUpload, Upload, UploadAnswer } from "../../store/upload.ts";
 import type { PresenceBoard, PresentSession } from "../device/presence-board.ts";
 import type { AskedSession } from "../device/remote-runs.ts";
 import type { ExplainedSession } from "../device/sync-explanation.ts";
@@ -40,6 +41,14 @@ export interface HostedConnection extends ServerConnection, PresentSession, Aske
   end(): void;
 }
 
+/** An upload of a session, to be applied to the store. */
+export interface SessionUpload {
+  readonly upload: Upload;
+  readonly check: CheckUpload;
+  readonly credential: string;
+  readonly channel: Channel;
+}
+
 /** Services of the server for its connections. */
 export interface ConnectionHost {
   readonly store: Store;
@@ -57,6 +66,8 @@ export interface ConnectionHost {
     channel: Channel,
   ): Promise<Admission | undefined> | Admission | undefined;
   rightsOf(authority: Authority | undefined): Uint8Array;
+  /** As Store.upload. */
+  upload(asked: SessionUpload): Promise<UploadAnswer>;
   /** Number of a new session. */
   nextSession(): number;
   welcomed(connection: HostedConnection): void;

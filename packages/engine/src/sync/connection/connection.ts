@@ -463,7 +463,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   async #upload(upload: Upload): Promise<void> {
     const { site, number } = upload;
     const { credential } = this;
-    const { store, platform, config, uploadBudget, allowance } = this.#host;
+    const { platform, config, uploadBudget, allowance } = this.#host;
     // Credentials of two apps may have the same name.
     const spender = `${config.app} ${credential}`;
     const size = this.#heardBytes;
@@ -480,7 +480,8 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
       authority: () => this.#writer(),
     });
     try {
-      const answer = await store.upload(upload, this.#checkUpload, credential);
+      const check = this.#checkUpload;
+      const answer = await this.#host.upload({ upload, check, credential, channel: this.#channel });
       let remembered: Promise<void> | undefined;
       if (answer.kind === "taken") {
         isNew = !answer.isReplay;

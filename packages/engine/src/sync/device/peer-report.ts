@@ -10,7 +10,7 @@ import type { OpenSession } from "../session/session-state.ts";
 import type { SessionStreams, StreamState } from "../stream/session-streams.ts";
 
 export interface PeerReport {
-  /** Number of the session on its sync server, counted from 1 and never used again. */
+  /** Number of the session, never used again; in a cluster, not by other nodes either. */
   readonly session: number;
   readonly description: PeerDescription;
   readonly site: Site;

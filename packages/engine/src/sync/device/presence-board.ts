@@ -16,11 +16,12 @@ import {
   type PresentPeer,
   type Value,
 } from "@bigpeer/protocol";
-import type { StreamLimits } from "../outbox/stream-limits.ts";
 import type { PeerReport } from "./peer-report.ts";
 import { presenceFrame } from "./presence-frame.ts";
+import type { PresenceLimits } from "./presence-limits.ts";
+import { isNewerSession } from "./session-number.ts";
 
-/** A session as the board sees it. */
+/** A session as the board sees it; in a cluster also one of another node. */
 export interface PresentSession {
   readonly session: number;
   readonly description: PeerDescription;
@@ -32,26 +33,6 @@ export interface PresentSession {
   /** Never throws. */
   send(bytes: Uint8Array): void;
 }
-
-export interface PresenceLimits
-  extends Pick<StreamLimits, "frameBytes" | "roomBytes" | "queueBytes"> {
-  /** Peers in the list: those that connected first. */
-  readonly listedPeers: number;
-  /** Bytes of lists, and of changes, that a tick may send to all watchers. */
-  readonly listBytes: number;
-  readonly changeBytes: number;
-  /** Unread bytes of all watchers together; beyond it each gets an equal share. */
-  readonly unreadBytes: number;
-}
-
-type OwnLimits = Pick<PresenceLimits, "listedPeers" | "listBytes" | "changeBytes" | "unreadBytes">;
-
-export const PRESENCE_LIMITS: OwnLimits = {
-  listedPeers: 1000,
-  listBytes: 8 * 1024 * 1024,
-  changeBytes: 32 * 1024 * 1024,
-  unreadBytes: 128 * 1024 * 1024,
-};
 
 export type PresenceKind = "joined" | "changed" | "left";
 
@@ -125,6 +106,8 @@ export class PresenceBoard {
   /** The newest session of each peer, in the order of connection; see inOrder(). */
   readonly #entries = new Map<number, Entry>();
   #isInOrder = true;
+  /** The highest number that has entered. */
+  #lastEntered = 0;
   readonly #byIdentity = new Map<string, Entry>();
   /** Sessions that another connection of the same peer replaced: few, and not for long. */
   readonly #passed = new Map<number, Entry>();
@@ -160,6 +143,11 @@ export class PresenceBoard {
   /** The newest session of each peer, in the order of connection. */
   *sessions(): Iterable<PresentSession> {
     for (const { session } of this.#inOrder()) yield session;
+  }
+
+  /** A listed session. */
+  find(session: number): PresentSession | undefined {
+    return this.#entries.get(session)?.session;
   }
 
   join(session: PresentSession): void {
@@ -247,7 +235,11 @@ export class PresenceBoard {
   }
 
   #enter(entry: Entry): void {
-    this.#entries.set(entry.session.session, entry);
+    const { session } = entry.session;
+    // Sessions of other nodes have numbers of other ranges.
+    if (session < this.#lastEntered) this.#isInOrder = false;
+    else this.#lastEntered = session;
+    this.#entries.set(session, entry);
     this.#isChanged = true;
     if (this.#claim(entry)) this.#host.onPeer(entry.session, "joined");
   }
@@ -258,7 +250,7 @@ export class PresenceBoard {
    */
   #claim(entry: Entry): boolean {
     const other = this.#byIdentity.get(entry.identity);
-    const isNewest = other === undefined || other.session.session < entry.session.session;
+    const isNewest = other === undefined || isNewerSession(entry.session, other.session);
     if (isNewest) this.#byIdentity.set(entry.identity, entry);
     const passed = isNewest ? other : entry;
     if (passed !== undefined) {
@@ -283,7 +275,7 @@ export class PresenceBoard {
   #fillPlace(identity: string): void {
     let newest: Entry | undefined;
     for (const entry of this.#passed.values()) {
-      const isNewer = newest === undefined || newest.session.session < entry.session.session;
+      const isNewer = newest === undefined || isNewerSession(entry.session, newest.session);
       if (entry.identity === identity && isNewer) newest = entry;
     }
     if (newest === undefined) return;
@@ -295,7 +287,6 @@ export class PresenceBoard {
   #enterAgain(entry: Entry): void {
     entry.encoded = undefined;
     this.#enter(entry);
-    this.#isInOrder = false;
   }
 
   /** Sorts on demand: thousands may enter again before the next look. */

@@ -4,7 +4,8 @@
 import { expect, test } from "vitest";
 import { Budget } from "../../../src/query/frame/budget.ts";
 import type { Steps } from "../../../src/query/frame/steps.ts";
-import { TimeSlicer } from "../../../src/query/run/time-slicer.ts";
+import { NOTHING_HELD, TimeSlicer } from "../../../src/query/run/time-slicer.ts";
+import { waitFor } from "../../../src/steps.ts";
 
 test("waiting tasks run one after the other in the order of arrival, each after a pause", async () => {
   const events: string[] = [];
@@ -273,4 +274,30 @@ test("[H5] owners of all stores alternate with each other, one slice between two
   expect(events.filter((event) => event === "pause")).toHaveLength(7);
   expect(events.join(" ")).toMatch(/^(pause [ab] ?)+$/);
   expect(events.filter((event) => event !== "pause").join("")).toBe("abababa");
+});
+
+test("work that waits for a promise takes no slices until it is settled", async () => {
+  let pauses = 0;
+  const pause = async (): Promise<void> => {
+    pauses++;
+  };
+  const turns = new TimeSlicer(pause, () => 0);
+  const budget = new Budget({ elapsed: () => 0, timeMsMax: Infinity, bytesMax: Infinity });
+  let settle: (value: number) => void = () => {};
+  const promise = new Promise<number>((resolve) => {
+    settle = resolve;
+  });
+  let steps = 0;
+  function* work(): Steps<number> {
+    steps++;
+    const first = yield* waitFor(promise);
+    steps++;
+    yield;
+    return first + (yield* waitFor(Promise.resolve(1)));
+  }
+  const done = turns.take(work(), budget, NOTHING_HELD);
+  for (let i = 0; i < 50; i++) await Promise.resolve();
+  expect([steps, pauses]).toEqual([1, 0]);
+  settle(6);
+  expect(await done).toBe(7);
 });

@@ -1,0 +1,204 @@
+/**
+ * Replicas of one store over a shared log: whoever evaluates, whatever fails, the nodes do together
+ * what one machine does.
+ */
+
+import { PeerError } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { Replica, type ReplicaHost } from "../../src/cluster/replica.ts";
+import { MemoryReplicaStorage, type ReplicaDisk } from "../support/memory-replica-storage.ts";
+import { SimulatedLog, StoppableLog } from "../support/simulated-log.ts";
+import { seededRandom, testPlatform } from "../support/test-platform.ts";
+import { ReplicaRun, type ReplicaRunOptions } from "./replica-run.ts";
+
+const SEEDS = 25;
+
+/** As many as it may take to find a planted fault. */
+const MANY_SEEDS = 400;
+
+async function runAll(options: ReplicaRunOptions, seeds = SEEDS): Promise<ReplicaRun["counts"]> {
+  const all = { acknowledged: 0, rejected: 0, unknown: 0, epochs: 0 };
+  for (let seed = 1; seed <= seeds; seed++) {
+    const run = new ReplicaRun(seed, options);
+    await run.run();
+    await run.check();
+    const { counts } = run;
+    for (const name of Object.keys(all) as (keyof typeof all)[]) all[name] += counts[name];
+  }
+  return all;
+}
+
+for (const [name, faults] of Object.entries({
+  "without faults of the log": { lost: 0, forgotten: 0 },
+  "when answers of the log are lost": { lost: 0.2, forgotten: 0.2 },
+  "when tails break": { lost: 0.1, forgotten: 0, broken: 0.1 },
+})) {
+  test(`nothing acknowledged is lost or done twice, and all stores are equal, ${name}`, async () => {
+    const counts = await runAll({ faults });
+    expect(counts.acknowledged).toBeGreaterThan(SEEDS * 5);
+    expect(counts.rejected).toBeGreaterThan(SEEDS);
+    expect(counts.epochs).toBeGreaterThan(SEEDS * 3);
+  });
+}
+
+test("the run finds a node that answers without knowing whether it still evaluates", async () => {
+  const faults = { lost: 0, forgotten: 0 };
+  await expect(runAll({ faults, planted: "answers unconfirmed" }, MANY_SEEDS)).rejects.toThrow(
+    "no answer is older than its question",
+  );
+});
+
+const NO_FAULTS = { lost: 0, forgotten: 0 };
+const EMPTY_DISK: ReplicaDisk = { content: new Map(), position: undefined };
+
+interface Opened {
+  readonly replica: Replica;
+  readonly storage: MemoryReplicaStorage;
+}
+
+async function openOn(
+  log: SimulatedLog,
+  node: string,
+  disk: ReplicaDisk = EMPTY_DISK,
+  more: Partial<ReplicaHost> = {},
+): Promise<Opened> {
+  const storage = await MemoryReplicaStorage.on(disk);
+  const wait = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const platform = testPlatform(node.charCodeAt(0));
+  const host = { log, storage, platform, node, mayBegin: true, wait, ...more };
+  return { replica: await Replica.open(host), storage };
+}
+
+function insert({ replica }: Opened, id: number, text = ""): Promise<{ txnId: number }> {
+  return replica.store.transact((transaction) => {
+    transaction.apply([{ kind: "insert", collection: "c", id, fields: { text } }]);
+  });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof PeerError ? error.code : String(error);
+}
+
+test("a node that follows refuses writes, and reads what another one wrote", async () => {
+  const log = new SimulatedLog(seededRandom(1), NO_FAULTS);
+  const [a, b] = [await openOn(log, "a"), await openOn(log, "b")];
+  expect(await a.replica.evaluate()).toBe(true);
+  const { txnId } = await insert(a, 1);
+  await expect(insert(b, 2)).rejects.toThrow("another node of the cluster evaluates");
+  expect(await b.replica.store.whenReached(txnId).promise).toBe(true);
+  expect(b.replica.store.read((view) => view.get("c", 1))).toBeDefined();
+  expect([a.replica.evaluator, b.replica.evaluator]).toEqual(["a", "a"]);
+  expect(b.replica.store.identity).toEqual(a.replica.store.identity);
+});
+
+test("a node that was stopped while another took over answers nothing from the past", async () => {
+  const log = new SimulatedLog(seededRandom(9), NO_FAULTS);
+  const stopped = new StoppableLog(log);
+  const a = await openOn(log, "a", EMPTY_DISK, { log: stopped });
+  const b = await openOn(log, "b");
+  await a.replica.evaluate();
+  await insert(a, 1);
+  const wake = stopped.stop();
+  const asked = a.replica.store.transact(({ view }) => view.get("c", 2));
+  expect(await b.replica.evaluate()).toBe(true);
+  await insert(b, 2);
+  expect(a.replica.role).toBe("evaluating");
+  wake();
+  await expect(asked).rejects.toThrow("another node of the cluster evaluates");
+  await expect(insert(a, 3)).rejects.toThrow("another node of the cluster evaluates");
+});
+
+test("a flush that is larger than an entry is applied as a whole by those who follow", async () => {
+  const log = new SimulatedLog(seededRandom(2), NO_FAULTS);
+  const [a, b] = [await openOn(log, "a"), await openOn(log, "b")];
+  await a.replica.evaluate();
+  const before = log.entries.length;
+  const { txnId } = await insert(a, 1, "x".repeat(9_000_000));
+  expect(log.entries.length - before).toBe(3);
+  await b.replica.store.whenReached(txnId).promise;
+  expect(b.storage.disk()).toEqual(a.storage.disk());
+});
+
+test("a log that has lost its last entries is noticed by all who have seen them", async () => {
+  const log = new SimulatedLog(seededRandom(3), NO_FAULTS);
+  const [a, b] = [await openOn(log, "a"), await openOn(log, "b")];
+  await a.replica.evaluate();
+  const { txnId } = await insert(a, 1);
+  await b.replica.store.whenReached(txnId).promise;
+  const disk = b.storage.disk();
+  log.lose(1);
+  await expect(openOn(log, "b", disk)).rejects.toThrow("the log ends at 2");
+  // A node that has not seen them goes on without them, and the others notice.
+  const c = await openOn(log, "c");
+  expect(await c.replica.evaluate()).toBe(true);
+  await insert(c, 2);
+  await expect(openOn(log, "b", disk)).rejects.toThrow("entry 3 is another than the one");
+  await expect.poll(() => b.replica.role).toBe("failed");
+  expect(codeOf(b.replica.failure)).toBe("store.corrupt");
+  await expect(insert(a, 3)).rejects.toThrow("another node");
+});
+
+test("an evaluating node notices that the log has lost what it acknowledged", async () => {
+  const log = new SimulatedLog(seededRandom(7), NO_FAULTS);
+  const a = await openOn(log, "a");
+  await a.replica.evaluate();
+  await insert(a, 1);
+  log.lose(1);
+  await expect(insert(a, 2)).rejects.toThrow("to have entry 3, which it acknowledged");
+  expect(a.replica.role).toBe("failed");
+});
+
+test("a log that was begun by another, or forgot what a store needs, asks for a copy", async () => {
+  const log = new SimulatedLog(seededRandom(4), NO_FAULTS);
+  const a = await openOn(log, "a");
+  await a.replica.evaluate();
+  const early = a.storage.disk();
+  for (let id = 1; id <= 3; id++) await insert(a, id);
+  const late = a.storage.disk();
+  await log.trim(log.entries.length);
+  expect(log.entries).toHaveLength(1);
+  for (const disk of [EMPTY_DISK, early]) {
+    await expect(openOn(log, "b", disk)).rejects.toThrow("it must begin with a copy");
+  }
+  expect((await openOn(log, "b", late)).storage.disk()).toEqual(late);
+});
+
+test("a store that cannot keep what the log has fails, and goes on from its disk", async () => {
+  const log = new SimulatedLog(seededRandom(5), NO_FAULTS);
+  const [a, b] = [await openOn(log, "a"), await openOn(log, "b")];
+  await a.replica.evaluate();
+  const disk = b.storage.disk();
+  const full = new PeerError("store.full", "no space");
+  b.storage.failure = full;
+  const { txnId } = await insert(a, 1);
+  await expect.poll(() => b.replica.role).toBe("failed");
+  expect(b.replica.failure).toBe(full);
+  const again = await openOn(log, "b", disk);
+  await again.replica.store.whenReached(txnId).promise;
+  a.storage.failure = full;
+  await expect(insert(a, 2)).rejects.toThrow("no space");
+  expect(a.replica.role).toBe("failed");
+});
+
+test("a node that has applied something differently notices it", async () => {
+  const log = new SimulatedLog(seededRandom(8), NO_FAULTS);
+  const compared = { comparedEvery: 1 };
+  const a = await openOn(log, "a", EMPTY_DISK, compared);
+  await a.replica.evaluate();
+  await insert(a, 1, "one");
+  const { content, position } = a.storage.disk();
+  // A record that the next transactions change.
+  const counted = [...content].find(([key]) => key.startsWith("n"));
+  const [key, value] = counted ?? ["", 0];
+  const other = new Map(content).set(key, (value as number) + 1);
+  const b = await openOn(log, "b", { content: other, position }, compared);
+  await insert(a, 2, "two");
+  await expect.poll(() => b.replica.role).toBe("failed");
+  expect(String(b.replica.failure)).toContain("have applied entry 4 differently");
+});
+
+test("an empty log is begun only by a node that may", async () => {
+  const log = new SimulatedLog(seededRandom(6), NO_FAULTS);
+  const opening = openOn(log, "a", EMPTY_DISK, { mayBegin: false });
+  await expect(opening).rejects.toThrow("expected the log of an app in the cluster, found none");
+});

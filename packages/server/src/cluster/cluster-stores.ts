@@ -1,0 +1,235 @@
+/**
+ * ClusterStores: the stores of a node, each a replica of a log of the cluster.
+ *
+ * A store that cannot continue at its position, because the log has forgotten what follows, begins
+ * again with a copy from another node.
+ */
+
+import type { Platform } from "@bigpeer/engine";
+import {
+  findStart,
+  type LogStart,
+  Replica,
+  type ReplicaRole,
+  type SharedLog,
+  type SharedTransaction,
+} from "@bigpeer/engine/cluster";
+import { readIdentity, type StoreOptions } from "@bigpeer/engine/store";
+import { type LoggedLmdb, openReplicaStorage } from "@bigpeer/node";
+import { PeerError } from "@bigpeer/protocol";
+import type { Log } from "../observability/log.ts";
+import type { OpenedStore, Stores } from "../stores/stores.ts";
+import type { Elections } from "./elections.ts";
+import { writePosition } from "./store-positions.ts";
+
+/** Waits between attempts to reach the log: the first is short, since most faults are. */
+const WAIT_MS_MIN = 20;
+const WAIT_MS_MAX = 1_000;
+
+/** How long an opening waits for a log that cannot be reached. */
+const LEADER_MS_MAX = 15_000;
+
+/** How often a store begins with a copy before its opening fails. */
+const COPIES_MAX = 3;
+
+export interface ClusterStoresHost {
+  readonly node: string;
+  readonly logOf: (store: string) => SharedLog;
+  readonly elections: Pick<Elections, "add">;
+  readonly platform: Platform;
+  readonly options: StoreOptions;
+  readonly log: Log;
+  /** Replaces the data file in a folder by a copy of the store of another node. */
+  readonly copy: (store: string, folder: string) => Promise<void>;
+  /** Called when a store fails: it must be closed, and may be opened again. */
+  readonly onFailed: (store: string, error: unknown) => void;
+  /** Called before a store is opened. Never rejects. */
+  readonly onOpening?: (store: string) => Promise<void>;
+  readonly onRole?: (store: string, role: ReplicaRole) => void;
+  readonly onApplied?: (store: string, transactions: readonly SharedTransaction[]) => void;
+  /** Whether the node gives up what it cannot reach, because it closes. */
+  readonly isAbandoned: () => boolean;
+}
+
+export class ClusterStores implements Stores {
+  readonly #host: ClusterStoresHost;
+  readonly #open = new Map<string, ReplicaFolder>();
+
+  constructor(host: ClusterStoresHost) {
+    this.#host = host;
+  }
+
+  /** The replica of an open store. */
+  find(name: string): Replica | undefined {
+    return this.#open.get(name)?.replica;
+  }
+
+  folderOf(name: string): ReplicaFolder | undefined {
+    return this.#open.get(name);
+  }
+
+  /** Open stores by their names. */
+  all(): Iterable<[string, ReplicaFolder]> {
+    return this.#open.entries();
+  }
+
+  open(name: string, folder: string): Promise<OpenedStore> {
+    return this.#openFolder(name, folder, false);
+  }
+
+  create(name: string, folder: string): Promise<OpenedStore> {
+    return this.#openFolder(name, folder, true);
+  }
+
+  async #openFolder(name: string, folder: string, mayBegin: boolean): Promise<OpenedStore> {
+    const log = this.#host.logOf(name);
+    const [storage] = await Promise.all([
+      this.#openStorage(name, folder, log),
+      this.#host.onOpening?.(name),
+    ]);
+    try {
+      const replica = await Replica.open({ ...this.#replicaHost(name), log, storage, mayBegin });
+      const opened = new ReplicaFolder(folder, storage, replica, () => this.#open.delete(name));
+      this.#open.set(name, opened);
+      opened.onClose(this.#host.elections.add(name, replica));
+      return opened;
+    } catch (error) {
+      await storage.close();
+      throw error;
+    }
+  }
+
+  async #openStorage(name: string, folder: string, log: SharedLog): Promise<LoggedLmdb> {
+    const { copy, log: report } = this.#host;
+    for (let attempt = 1; ; attempt++) {
+      const storage = await openReplicaStorage(folder, { log: report });
+      try {
+        if (await this.#isContinued(storage, log)) return storage;
+      } catch (error) {
+        await storage.close();
+        throw error;
+      }
+      await storage.close();
+      // The log may be trimmed again while a copy is on its way.
+      if (attempt > COPIES_MAX) throw notCopied(name);
+      report("info", `the store in ${folder} begins with a copy of another node`);
+      await copy(name, folder);
+    }
+  }
+
+  /** Whether the storage can follow the log as it is. */
+  async #isContinued(storage: LoggedLmdb, log: SharedLog): Promise<boolean> {
+    // The store of a server that was alone is refused later, and is never replaced.
+    if (storage.position === undefined && readIdentity(storage) !== undefined) return true;
+    const start = await this.#findStart(storage, log);
+    return start.kind !== "forgotten";
+  }
+
+  /** A log that was just made has no leader for some seconds. */
+  async #findStart({ position }: LoggedLmdb, log: SharedLog): Promise<LogStart> {
+    const { platform } = this.#host;
+    const endMs = platform.elapsed() + LEADER_MS_MAX;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await findStart(log, platform, position);
+      } catch (error) {
+        if (error instanceof PeerError || platform.elapsed() > endMs) throw error;
+      }
+      await this.#wait(attempt);
+    }
+  }
+
+  #replicaHost(name: string) {
+    const { node, platform, options, log, onFailed, onRole, onApplied } = this.#host;
+    return {
+      node,
+      platform,
+      options,
+      wait: (attempt: number) => this.#wait(attempt),
+      onRole: (role: ReplicaRole) => {
+        const replica = this.find(name);
+        log("info", `the store ${name} is ${role}`);
+        if (role === "failed") onFailed(name, replica?.failure);
+        onRole?.(name, role);
+      },
+      onApplied: (transactions: readonly SharedTransaction[]) => onApplied?.(name, transactions),
+    };
+  }
+
+  async #wait(attempt: number): Promise<void> {
+    if (this.#host.isAbandoned()) throw new Error("the node closes");
+    const ms = Math.min(WAIT_MS_MAX, WAIT_MS_MIN * 2 ** Math.min(attempt, 10));
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  }
+}
+
+/** A replica in its folder. */
+export class ReplicaFolder implements OpenedStore {
+  readonly folder: string;
+  readonly replica: Replica;
+  readonly #storage: LoggedLmdb;
+  readonly #onClosed: () => void;
+  #onClose: () => void = () => {};
+  #closing: Promise<void> | undefined;
+
+  constructor(folder: string, storage: LoggedLmdb, replica: Replica, onClosed: () => void) {
+    this.folder = folder;
+    this.replica = replica;
+    this.#storage = storage;
+    this.#onClosed = onClosed;
+  }
+
+  get store(): Replica["store"] {
+    return this.replica.store;
+  }
+
+  /** The last entry of the log that is on the disk. */
+  get durableSequence(): number {
+    return this.#storage.durablePosition?.sequence ?? 0;
+  }
+
+  /** The log says what its history is. */
+  recordIncarnation(): void {}
+
+  /** Its records have had checksums from the beginning, or are copies of such. */
+  async protect(): Promise<void> {}
+
+  /** As LmdbTree.copyTo. */
+  copyTo(folder: string): Promise<void> {
+    return this.#storage.copyTo(folder);
+  }
+
+  /** Called once, before it is closed. */
+  onClose(listener: () => void): void {
+    this.#onClose = listener;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#onClose();
+    try {
+      await this.replica.close();
+    } finally {
+      await this.#storage.close();
+      this.#recordPosition();
+      this.#onClosed();
+    }
+  }
+
+  #recordPosition(): void {
+    try {
+      writePosition(this.folder, this.durableSequence);
+    } catch {
+      // Without it the log keeps more than it must until the store is opened again.
+    }
+  }
+}
+
+function notCopied(name: string): PeerError {
+  const message = `the log of ${name} was trimmed while a copy of it was on its way; retry`;
+  return new PeerError("store.busy", message);
+}

@@ -1,0 +1,170 @@
+/**
+ * Membership: the nodes of a cluster that are alive, by their heartbeats.
+ *
+ * A heartbeat renews the lease of its node: other nodes may take over the work of one that was not
+ * heard for LEASE_MS. It is a sign of life only: who may write is decided by the log. A node that
+ * closes says so, and its lease ends at once.
+ */
+
+import { isObject, type Value } from "@bigpeer/protocol";
+import type { Bus } from "./bus.ts";
+
+const HEARTBEAT_MS = 500;
+
+/** How long a node is believed to be alive after its last heartbeat. */
+export const LEASE_MS = 3_000;
+
+/** After this time a node that has started knows the others. */
+const SETTLED_MS = 1_500;
+
+const TOPIC = "nodes";
+
+/** What a node tells about itself. */
+export interface NodeInfo {
+  readonly node: string;
+  /** Different after each start. */
+  readonly instance: string;
+  /** Where other nodes reach it. */
+  readonly url: string;
+  readonly version: string;
+  /** The newest format of log entries that it reads. */
+  readonly entryFormat: number;
+  /** Its wall clock. */
+  readonly nowMs: number;
+  readonly isClosing: boolean;
+}
+
+export interface MembershipHost {
+  readonly bus: Bus;
+  readonly self: () => NodeInfo;
+  readonly elapsed: () => number;
+  readonly now: () => number;
+  /** Called when another process has the name of this node. */
+  readonly onTwin?: (info: NodeInfo) => void;
+}
+
+interface Heard {
+  readonly info: NodeInfo;
+  readonly atMs: number;
+  /** How far its wall clock is ahead of the one here. */
+  readonly aheadMs: number;
+}
+
+export class Membership {
+  readonly #host: MembershipHost;
+  readonly #others = new Map<string, Heard>();
+  readonly #stop: () => void;
+  readonly #timer: NodeJS.Timeout;
+  /** When the own heartbeat came back last, and since when without a gap of a lease. */
+  #echoMs = Number.NEGATIVE_INFINITY;
+  #echoSinceMs = Number.NEGATIVE_INFINITY;
+
+  constructor(host: MembershipHost) {
+    this.#host = host;
+    this.#stop = host.bus.subscribe(TOPIC, (value) => this.#hear(value));
+    this.#timer = setInterval(() => this.announce(), HEARTBEAT_MS);
+    this.#timer.unref();
+    this.announce();
+  }
+
+  /**
+   * Whether every node that is alive has been heard: the bus has delivered the own heartbeats for
+   * long enough. False after this node was cut off from the bus.
+   */
+  get isComplete(): boolean {
+    return this.#connectedMs >= SETTLED_MS;
+  }
+
+  /**
+   * Whether a node that was heard has died, closes, or was started again. A node that is silent
+   * because this one is cut off from the bus has not died.
+   */
+  isGone(node: string, instance: string): boolean {
+    const heard = this.#others.get(node);
+    if (heard?.info.instance !== instance || heard.info.isClosing) return true;
+    return !this.#isAlive(heard) && this.#connectedMs >= LEASE_MS;
+  }
+
+  /** Other nodes that are alive and do not close. */
+  get others(): readonly NodeInfo[] {
+    return Array.from(this.#others.values())
+      .filter((heard) => this.#isAlive(heard))
+      .map(({ info }) => info);
+  }
+
+  /** Another node, if it is alive. */
+  find(node: string): NodeInfo | undefined {
+    const heard = this.#others.get(node);
+    return heard !== undefined && this.#isAlive(heard) ? heard.info : undefined;
+  }
+
+  /** Every node that was heard since the start, and how long ago. */
+  heard(): readonly { readonly info: NodeInfo; readonly agoMs: number }[] {
+    const nowMs = this.#host.elapsed();
+    return Array.from(this.#others.values(), ({ info, atMs }) => {
+      return { info, agoMs: nowMs - atMs };
+    });
+  }
+
+  /** How far the clock here is from the median of the other nodes; 0 without others. */
+  get clockOffsetMs(): number {
+    const ahead = Array.from(this.#others.values())
+      .filter((heard) => this.#isAlive(heard))
+      .map(({ aheadMs }) => aheadMs)
+      .toSorted((a, b) => a - b);
+    const middle = (ahead.length - 1) / 2;
+    const [low = 0, high = 0] = [ahead[Math.floor(middle)], ahead[Math.ceil(middle)]];
+    return -(low + high) / 2;
+  }
+
+  announce(): void {
+    this.#host.bus.publish(TOPIC, { ...this.#host.self() });
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.announce();
+    this.#stop();
+  }
+
+  #hear(value: Value): void {
+    const info = infoOf(value);
+    if (info === undefined) return;
+    const self = this.#host.self();
+    if (info.node === self.node) {
+      if (info.instance === self.instance) this.#noteEcho();
+      else if (!info.isClosing) this.#host.onTwin?.(info);
+      return;
+    }
+    const isNew = this.#others.get(info.node)?.info.instance !== info.instance;
+    const aheadMs = info.nowMs - this.#host.now();
+    this.#others.set(info.node, { info, atMs: this.#host.elapsed(), aheadMs });
+    // A node that has just started wants to know who is there.
+    if (isNew) this.announce();
+  }
+
+  #noteEcho(): void {
+    const nowMs = this.#host.elapsed();
+    if (nowMs - this.#echoMs >= LEASE_MS) this.#echoSinceMs = nowMs;
+    this.#echoMs = nowMs;
+  }
+
+  /** How long the own heartbeats have come back without a gap. */
+  get #connectedMs(): number {
+    const nowMs = this.#host.elapsed();
+    return nowMs - this.#echoMs < LEASE_MS ? nowMs - this.#echoSinceMs : 0;
+  }
+
+  #isAlive({ info, atMs }: Heard): boolean {
+    return !info.isClosing && this.#host.elapsed() - atMs < LEASE_MS;
+  }
+}
+
+function infoOf(value: Value): NodeInfo | undefined {
+  if (!isObject(value)) return undefined;
+  const { node, instance, url, version, entryFormat, nowMs, isClosing } = value;
+  const isNamed = [node, instance, url, version].every((each) => typeof each === "string");
+  const isCounted = typeof entryFormat === "number" && typeof nowMs === "number";
+  const isWhole = typeof isClosing === "boolean";
+  return isNamed && isCounted && isWhole ? (value as unknown as NodeInfo) : undefined;
+}

@@ -1,0 +1,287 @@
+/**
+ * NatsConnection: the connection of this node to the NATS cluster. The only file that imports the
+ * NATS libraries.
+ *
+ * Once connected it reconnects for ever, to any of the servers. Nothing is sent while it is
+ * disconnected: requests fail at once and publications are dropped, so that nothing old is sent
+ * after a long pause.
+ */
+
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { PeerError } from "@bigpeer/protocol";
+import {
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+} from "@nats-io/jetstream";
+import {
+  type NatsConnection as Client,
+  connect,
+  credsAuthenticator,
+  errors,
+  type Msg,
+  type NodeConnectionOptions,
+  type ServerInfo,
+} from "@nats-io/transport-node";
+
+export {
+  AckPolicy,
+  type ConsumerConfig,
+  type ConsumerInfo,
+  type ConsumerMessages,
+  DeliverPolicy,
+  DiscardPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JsMsg,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+  type StreamInfo,
+} from "@nats-io/jetstream";
+export type { Msg } from "@nats-io/transport-node";
+
+/** How to log in; at most one way of user with password, token and credentials file. */
+export interface NatsCredentials {
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
+  readonly token?: string | undefined;
+  /** Path of a `.creds` file. */
+  readonly credentialsFile?: string | undefined;
+}
+
+/** Paths of PEM files. */
+export interface NatsTls {
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+export interface NatsOptions extends NatsCredentials {
+  /** Addresses of all servers, such as `nats://nats-1:4222`. Others are not discovered. */
+  readonly servers: readonly string[];
+  /** Shown in the list of connections of nats-server. */
+  readonly name: string;
+  /** If given, the connection must be encrypted. */
+  readonly tls?: NatsTls | undefined;
+  /** How long to try at the start; 10 seconds by default. */
+  readonly connectMsMax?: number | undefined;
+}
+
+const CONNECT_MS_MAX = 10_000;
+const CONNECT_PAUSE_MS = 250;
+
+/** For one address: a server that accepts but does not answer must not use up the whole time. */
+const DIAL_MS_MAX = 3_000;
+
+/** A server that stopped or was cut off is left after three pings: 6 to 8 seconds. */
+const PING_MS = 2_000;
+const PINGS_UNANSWERED_MAX = 3;
+
+const RECONNECT_PAUSE_MS = 250;
+
+/** For requests to JetStream other than appends. */
+const API_MS_MAX = 5_000;
+
+/** Throws PeerError `config.invalid` when no server can be reached or the login is refused. */
+export async function connectNats(options: NatsOptions): Promise<NatsConnection> {
+  const settings = await settingsOf(options);
+  const end = Date.now() + (options.connectMsMax ?? CONNECT_MS_MAX);
+  for (;;) {
+    try {
+      const client = await connect(settings);
+      // Addresses that failed meanwhile were removed: they are used again later.
+      client.setServers([...options.servers]);
+      return new NatsConnection(client, await jetstreamManager(client, JETSTREAM_OPTIONS));
+    } catch (error) {
+      if (isFinal(error) || Date.now() > end) throw failedToConnect(options, error);
+    }
+    await sleep(CONNECT_PAUSE_MS);
+  }
+}
+
+const JETSTREAM_OPTIONS = { checkAPI: false, timeout: API_MS_MAX };
+
+async function settingsOf(options: NatsOptions): Promise<NodeConnectionOptions> {
+  const { servers, name, user, password, token, tls } = options;
+  const authenticator = await authenticatorOf(options);
+  return {
+    servers: [...servers],
+    name,
+    timeout: DIAL_MS_MAX,
+    pingInterval: PING_MS,
+    maxPingOut: PINGS_UNANSWERED_MAX,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_PAUSE_MS,
+    // Addresses that servers report may not be reachable from here. They would also be tried without
+    // end at the start, when each of them refuses the login.
+    ignoreClusterUpdates: true,
+    // A password that is being changed on the servers must not end the connection for good.
+    ignoreAuthErrorAbort: true,
+    // Stack traces of requests cost more than the requests.
+    noAsyncTraces: true,
+    ...(user === undefined ? {} : { user }),
+    ...(password === undefined ? {} : { pass: password }),
+    ...(token === undefined ? {} : { token }),
+    ...(authenticator === undefined ? {} : { authenticator }),
+    ...(tls === undefined ? {} : { tls: tlsOf(tls) }),
+  };
+}
+
+async function authenticatorOf({
+  credentialsFile,
+}: NatsCredentials): Promise<ReturnType<typeof credsAuthenticator> | undefined> {
+  if (credentialsFile === undefined) return undefined;
+  try {
+    return credsAuthenticator(await readFile(credentialsFile));
+  } catch (error) {
+    const message = `failed to read the NATS credentials: ${messageOf(error)}`;
+    throw new PeerError("config.invalid", message, { cause: error });
+  }
+}
+
+function tlsOf({ ca, cert, key }: NatsTls): NonNullable<NodeConnectionOptions["tls"]> {
+  return {
+    ...(ca === undefined ? {} : { caFile: ca }),
+    ...(cert === undefined ? {} : { certFile: cert }),
+    ...(key === undefined ? {} : { keyFile: key }),
+  };
+}
+
+/** What another attempt would not change. */
+function isFinal(error: unknown): boolean {
+  return (
+    error instanceof errors.AuthorizationError ||
+    error instanceof errors.UserAuthenticationExpiredError ||
+    error instanceof errors.InvalidArgumentError
+  );
+}
+
+function failedToConnect({ servers, connectMsMax }: NatsOptions, error: unknown): PeerError {
+  const addresses = servers.map(withoutPassword).join(", ");
+  if (error instanceof errors.AuthorizationError) {
+    const message = `NATS at ${addresses} refused the login: ${error.message}`;
+    const hint = "check user and password, token or credentials file, and the users of nats-server";
+    return new PeerError("config.invalid", message, { hint, cause: error });
+  }
+  const seconds = (connectMsMax ?? CONNECT_MS_MAX) / 1000;
+  const message = `failed to connect to NATS at ${addresses} within ${seconds} seconds: ${messageOf(error)}`;
+  const hint =
+    "check that nats-server runs there, that the port is open, and that TLS is on or off at both sides";
+  return new PeerError("config.invalid", message, { hint, cause: error });
+}
+
+/** An address may hold credentials: `nats://user:password@host`. */
+function withoutPassword(address: string): string {
+  return address.replace(/^([a-z]+:\/\/)?[^/@]*@/, "$1");
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Calls it once to stop. */
+export type Stop = () => void;
+
+export class NatsConnection {
+  readonly #client: Client;
+  readonly #disconnectListeners = new Set<() => void>();
+  #isConnected = true;
+  readonly #publisher: JetStreamClient;
+  readonly #manager: JetStreamManager;
+  /** Resolves when the connection was closed and will not come back. */
+  readonly closed: Promise<void>;
+
+  constructor(client: Client, manager: JetStreamManager) {
+    this.#client = client;
+    this.#manager = manager;
+    this.#publisher = jetstream(client, JETSTREAM_OPTIONS);
+    this.closed = client.closed().then(() => this.#disconnected());
+    void this.#watch();
+  }
+
+  /** Keeps `isConnected` up to date. */
+  async #watch(): Promise<void> {
+    for await (const { type } of this.#client.status()) {
+      if (type === "disconnect") this.#disconnected();
+      if (type === "reconnect") this.#isConnected = true;
+    }
+  }
+
+  #disconnected(): void {
+    this.#isConnected = false;
+    for (const listener of this.#disconnectListeners) listener();
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  /** Publishes to streams and reads from them. Throws PeerError `store.busy` while disconnected. */
+  get publisher(): JetStreamClient {
+    this.#requireConnected();
+    return this.#publisher;
+  }
+
+  /** Streams and consumers. Throws PeerError `store.busy` while disconnected. */
+  get manager(): JetStreamManager {
+    this.#requireConnected();
+    return this.#manager;
+  }
+
+  /** A request would only wait for its time-out. */
+  #requireConnected(): void {
+    if (this.#isConnected) return;
+    throw new PeerError("store.busy", "this node is not connected to NATS now; retry");
+  }
+
+  /** About the server of this connection; undefined while there is none. */
+  get server(): ServerInfo | undefined {
+    return this.#client.info;
+  }
+
+  /** Calls back each time the connection is lost, and when it is closed. */
+  onDisconnect(listener: () => void): Stop {
+    this.#disconnectListeners.add(listener);
+    return () => this.#disconnectListeners.delete(listener);
+  }
+
+  /** Sends it to the subscribers that are there now. Dropped while disconnected. */
+  publish(subject: string, bytes: Uint8Array): void {
+    if (this.#isConnected) this.#client.publish(subject, bytes);
+  }
+
+  subscribe(subject: string, listener: (message: Msg) => void): Stop {
+    const subscription = this.#client.subscribe(subject, {
+      callback: (error, message) => {
+        if (error === null) listener(message);
+      },
+    });
+    return () => subscription.unsubscribe();
+  }
+
+  /** The answers of all that answer; ends when none came for a while. */
+  async requestAll(subject: string, timing: RequestAllTiming): Promise<AsyncIterable<Msg>> {
+    const { quietMs, totalMs } = timing;
+    const options = { strategy: "stall", stall: quietMs, maxWait: totalMs } as const;
+    return this.#client.requestMany(subject, new Uint8Array(), options);
+  }
+
+  /** Resolves when the server has received everything that was sent before. */
+  async flush(): Promise<void> {
+    await this.#client.flush();
+  }
+
+  async close(): Promise<void> {
+    this.#isConnected = false;
+    await this.#client.close();
+    await this.closed;
+  }
+}
+
+export interface RequestAllTiming {
+  readonly quietMs: number;
+  readonly totalMs: number;
+}

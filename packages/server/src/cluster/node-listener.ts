@@ -1,0 +1,144 @@
+/**
+ * NodeListener: where the other nodes of the cluster reach this one: procedures that they call, and
+ * requests of clients that they pass on.
+ *
+ * A request that was passed on is answered here as if its client had sent it here. It is not passed
+ * on once more.
+ */
+
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { decodeCbor, encodeCbor, PeerError, type Value } from "@bigpeer/protocol";
+import type { TlsFiles } from "../config/config.ts";
+import { contentAnswer } from "../http/answer.ts";
+import type { HttpRequest } from "../http/http-request.ts";
+import { type HttpServer, listenHttp, type NamedAnswer } from "../http/http-server.ts";
+import { Refusal } from "../http/refusal.ts";
+import { type Endpoint, messageBody, Router } from "../http/router.ts";
+import { describeError, type Log } from "../observability/log.ts";
+import { SECRET_HEADER } from "./node-client.ts";
+
+/** Answers a call of another node. What it throws goes back to the caller. */
+export type Procedure = (value: Value) => Promise<Value>;
+
+export interface NodeListenerHost {
+  readonly host: string;
+  readonly port: number;
+  readonly secret: string;
+  readonly tls: TlsFiles | undefined;
+  readonly procedures: { readonly [name: string]: Procedure };
+  /** Further endpoints, for contents that are streamed. */
+  readonly endpoints: readonly Endpoint[];
+  /** The listener of clients that a passed on request is for; undefined while it is not open. */
+  readonly answerOf: (
+    listener: string,
+  ) => ((request: HttpRequest) => Promise<NamedAnswer>) | undefined;
+  readonly log: Log;
+}
+
+/** Headers of a request that is passed on. */
+export const PASSED = {
+  listener: "x-bigpeer-listener",
+  target: "x-bigpeer-target",
+  address: "x-bigpeer-address",
+  requestId: "x-bigpeer-request-id",
+} as const;
+
+export const PASS_PATH = "/pass";
+
+/** Whom the connections of other nodes are counted for. */
+const NODE_OWNER = "nodes of the cluster";
+
+export function listenForNodes(host: NodeListenerHost): Promise<HttpServer> {
+  const router = new Router({
+    endpoints: [...procedureEndpoints(host), ...host.endpoints],
+    dataEndpoints: [],
+    log: host.log,
+  });
+  const secretHash = hash(host.secret);
+  const answer = async (request: HttpRequest): Promise<NamedAnswer> => {
+    if (!isSecret(request, secretHash)) return router.answer(refused(request));
+    request.identify(NODE_OWNER);
+    if (request.target !== PASS_PATH) return router.answer(request);
+    const passed = passedRequest(request);
+    const inner = host.answerOf(String(request.headers[PASSED.listener]));
+    return inner === undefined ? router.answer(refused(request)) : inner(passed);
+  };
+  const { log, tls } = host;
+  return listenHttp({ host: host.host, port: host.port, log, tls, answer });
+}
+
+function procedureEndpoints({ procedures, log }: NodeListenerHost): Endpoint[] {
+  return Object.entries(procedures).map(([name, procedure]) => ({
+    name: `node_${name}`,
+    path: `/call/${name}`,
+    methods: ["POST"],
+    failureBody: messageBody,
+    answer: async (request) => {
+      const content = await outcomeOf(procedure, await request.readBody(), (error) => {
+        log("error", `failed to answer ${name} of another node: ${describeError(error)}`);
+      });
+      const bytes = encodeCbor(content);
+      return contentAnswer(200, { kind: "bytes", bytes }, { "content-type": "application/cbor" });
+    },
+  }));
+}
+
+async function outcomeOf(
+  procedure: Procedure,
+  body: Uint8Array,
+  onUnexpected: (error: unknown) => void,
+): Promise<Value> {
+  try {
+    return { result: await procedure(decodeCbor(body)) };
+  } catch (error) {
+    if (error instanceof PeerError) return { code: error.code, message: error.message };
+    if (error instanceof Refusal) return { code: "store.busy", message: error.message };
+    onUnexpected(error);
+    return { code: "store.busy", message: "an unexpected error of another node" };
+  }
+}
+
+/** The request as its client sent it. */
+function passedRequest(request: HttpRequest): HttpRequest {
+  const { headers: all } = request;
+  const headers: IncomingHttpHeaders = {};
+  for (const [name, value] of Object.entries(all)) {
+    if (!name.startsWith("x-bigpeer-")) headers[name] = value;
+  }
+  return {
+    id: String(all[PASSED.requestId]),
+    method: request.method,
+    target: String(all[PASSED.target]),
+    headers,
+    remoteAddress: String(all[PASSED.address]),
+    isEncrypted: request.isEncrypted,
+    fault: undefined,
+    bodySizeMax: request.bodySizeMax,
+    passId: String(all[PASSED.requestId]),
+    // The node that passes it on counts the connections of the client.
+    identify: () => false,
+    onHangUp: (listener) => request.onHangUp(listener),
+    reserveAnswer: (size) => request.reserveAnswer(size),
+    readBody: (room, timeMsMax) => request.readBody(room, timeMsMax),
+    openBody: () => request.openBody(),
+  };
+}
+
+/** The same request with a fault, so that the router refuses it. */
+function refused(request: HttpRequest): HttpRequest {
+  return {
+    ...passedRequest(request),
+    target: "/",
+    fault: "expected the secret of the cluster, and a node that is open",
+  };
+}
+
+function isSecret({ headers }: HttpRequest, secretHash: Buffer): boolean {
+  // Hashes have equal length, so the time of the comparison reveals nothing about the secret.
+  return timingSafeEqual(hash(String(headers[SECRET_HEADER] ?? "")), secretHash);
+}
+
+function hash(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,107 @@
+/**
+ * Node procedures: what other nodes ask of this one while it evaluates: to confirm that it does, to
+ * apply the upload of a peer, and to write to the registry.
+ */
+
+import type { Platform } from "@bigpeer/engine";
+import { uploadChecker } from "@bigpeer/engine/query";
+import type { SessionUpload } from "@bigpeer/engine/sync";
+import { isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
+import type { OpenApps } from "../apps/open-apps.ts";
+import type { Authentication } from "../auth/authentication.ts";
+import type { AuditAction, Author } from "../registry/audit-log.ts";
+import type { Registry } from "../registry/registry.ts";
+import { REGISTRY_STORE } from "../stores/stores.ts";
+import type { ClusterStores } from "./cluster-stores.ts";
+import type { Procedure } from "./node-listener.ts";
+
+export interface ProceduresHost {
+  readonly auth: Pick<Authentication, "credentials">;
+  readonly platform: Platform;
+  readonly stores: Pick<ClusterStores, "find">;
+  /** Throws `cluster.elsewhere` until the server is open. */
+  readonly source: () => { readonly registry: Registry; readonly apps: OpenApps };
+}
+
+/** By their names. */
+export function nodeProcedures(host: () => ProceduresHost): { [name: string]: Procedure } {
+  return {
+    confirm: (value) => confirm(host(), value),
+    upload: (value) => upload(host(), value),
+    uses: async (value) => {
+      const { uses } = fieldsOf(value);
+      await host()
+        .source()
+        .registry.keys.writeUses(uses as unknown as [string, number][]);
+      return {};
+    },
+    run: async (value) => {
+      const { author, action } = fieldsOf(value) as unknown as {
+        author: Author;
+        action: AuditAction;
+      };
+      await host().source().registry.recordRun(author, action);
+      return {};
+    },
+  };
+}
+
+/** The end of the log, after this node was the evaluating node. */
+async function confirm(host: ProceduresHost, value: Value): Promise<Value> {
+  const name = textOf(fieldsOf(value)["store"]);
+  return withStore(host, name, async () => {
+    const position = await host.stores.find(name)?.confirm();
+    if (position === undefined) throw notHere();
+    return { sequence: position.sequence };
+  });
+}
+
+/** The credential is judged by the registry of this node. */
+async function upload(host: ProceduresHost, value: Value): Promise<Value> {
+  const { store, token, upload: given } = fieldsOf(value);
+  const { auth, platform, source } = host;
+  const { registry, apps } = source();
+  const appId = textOf(store);
+  const bearer = await auth.credentials.find(registry, textOf(token), appId);
+  if (bearer === undefined || bearer.appId !== appId) {
+    throw new PeerError("permission.denied", "the credential is not known, or has expired");
+  }
+  const { credential } = bearer;
+  const check = uploadChecker({ platform, appId, authority: () => credential.authority });
+  const use = apps.tryUse(appId) ?? (await apps.use(appId));
+  try {
+    const asked = given as unknown as SessionUpload["upload"];
+    return (await use.app.store.upload(asked, check, credential.id)) as unknown as Value;
+  } finally {
+    use.release();
+  }
+}
+
+/** Opens the app of a store while `work` runs. */
+async function withStore<T>(
+  { source }: ProceduresHost,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (name === REGISTRY_STORE) return work();
+  const { apps } = source();
+  const use = apps.tryUse(name) ?? (await apps.use(name));
+  try {
+    return await work();
+  } finally {
+    use.release();
+  }
+}
+
+/** For a caller that finds another node. */
+export function notHere(): PeerError {
+  return new PeerError("cluster.elsewhere", "this node is not open");
+}
+
+function fieldsOf(value: Value): ValueObject {
+  return isObject(value) ? value : {};
+}
+
+function textOf(value: Value | undefined): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,75 @@
+/**
+ * Membership: which nodes are alive, which have died, and that a node that is cut off from the bus
+ * takes no other for dead.
+ */
+
+import { expect, onTestFinished, test } from "vitest";
+import { Membership, type NodeInfo } from "../../src/cluster/membership.ts";
+import { LossyBus } from "./support/lossy-bus.ts";
+
+interface Bench {
+  readonly bus: LossyBus;
+  readonly clock: { ms: number };
+  readonly start: (node: string, change?: Partial<NodeInfo>) => Membership;
+  /** Time passes, with heartbeats of these nodes. */
+  readonly pass: (ms: number, ...alive: readonly Membership[]) => void;
+}
+
+function bench(): Bench {
+  const bus = new LossyBus(() => 0.5);
+  const clock = { ms: 0 };
+  return {
+    bus,
+    clock,
+    start: (node, change = {}) => {
+      const info = { node, instance: `${node}-1`, url: node, version: "1", ...change };
+      const self = (): NodeInfo => ({ entryFormat: 1, nowMs: 0, isClosing: false, ...info });
+      const elapsed = (): number => clock.ms;
+      const made = new Membership({ bus, self, elapsed, now: elapsed });
+      onTestFinished(() => made.close());
+      return made;
+    },
+    pass: (ms, ...alive) => {
+      for (let passed = 0; passed < ms; passed += 500) {
+        clock.ms += 500;
+        for (const membership of alive) membership.announce();
+      }
+    },
+  };
+}
+
+test("a node that was not heard for its lease is gone, and one that closes at once", () => {
+  const { start, pass } = bench();
+  const one = start("n1");
+  const two = start("n2");
+  expect(one.isComplete).toBe(false);
+  pass(4_000, one, two);
+  expect(one.isComplete).toBe(true);
+  expect(one.isGone("n2", "n2-1")).toBe(false);
+  pass(2_500, one);
+  expect(one.isGone("n2", "n2-1")).toBe(false);
+  pass(500, one);
+  expect(one.isGone("n2", "n2-1")).toBe(true);
+  pass(500, one, two);
+  expect(one.isGone("n2", "n2-1")).toBe(false);
+  expect(one.isGone("n2", "n2-0")).toBe(true);
+  start("n2", { isClosing: true });
+  expect(one.isGone("n2", "n2-1")).toBe(true);
+});
+
+test("a node that is cut off from the bus takes no other for dead, nor right after it is back", () => {
+  const { bus, start, pass } = bench();
+  const one = start("n1");
+  const two = start("n2");
+  pass(4_000, one, two);
+  bus.lost = 1;
+  pass(60_000, one, two);
+  expect(one.find("n2")).toBeUndefined();
+  expect(one.isGone("n2", "n2-1")).toBe(false);
+  expect(one.isComplete).toBe(false);
+  bus.lost = 0;
+  pass(2_500, one);
+  expect(one.isGone("n2", "n2-1")).toBe(false);
+  pass(1_000, one);
+  expect(one.isGone("n2", "n2-1")).toBe(true);
+});
