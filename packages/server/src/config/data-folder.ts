@@ -5,14 +5,16 @@
  *   format.json                  the number of this layout; written first, so in every data folder
  *   lock/                        while a server runs (node, folder-lock.ts)
  *   quickstart.json              the key that the first start created (registry/quickstart.ts)
- *   registry/                    the store of the registry
- *   apps/<appId>/store/          the documents of an app
  *   cluster.json                 the name of a node of a cluster (cluster/node-name.ts)
  *   copies/                      copies of stores on their way between nodes (cluster/copies-folder.ts)
+ *   registry/                    the store of the registry
+ *   apps/<appId>/store/          the documents of an app
  *   apps/<appId>/attachments/    the contents of its attachments (attachments/attachment-files.ts)
  *
  * A store is a folder with data.mdb, lock.mdb (LMDB's own) and life.json (node, incarnation.ts),
- * while it is open also with the segments of its journal (node, journal/folder-segments.ts). A folder of a newer layout, or of another program, is refused and left as it is (K1).
+ * while it is open also with the segments of its journal (node, journal/folder-segments.ts). On a
+ * node of a cluster it has neither, and position.json instead (cluster/store-positions.ts). A folder
+ * of a newer layout, or of another program, is refused and left as it is (K1).
  */
 
 import { join } from "node:path";

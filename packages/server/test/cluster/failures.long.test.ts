@@ -4,6 +4,7 @@
  * table, since the processes share one machine.
  */
 
+import { cpSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -29,6 +30,9 @@ const WARM_UP_MS = 3_000;
 
 /** A node waits for another that evaluates before it refuses a write. */
 const REFUSED_MS_MAX = 15_000;
+
+/** A log that seems shorter may be one whose leader has just begun. */
+const LOST_MS_MAX = 120_000;
 
 const INSERT = "INSERT INTO documents DOCUMENTS (:document)";
 
@@ -258,6 +262,37 @@ test("stops and wakes of evaluating nodes under load lose nothing and do nothing
   }
   await load.stop();
   await expectExact(cluster, load);
+});
+
+test("NATS lost acknowledged entries: the app is stopped on every node, with the reason in the log", async () => {
+  const cluster = await TestCluster.start();
+  const { nats } = cluster.processes;
+  const stores = nats.servers.map(({ name }) => join(cluster.folder, name, "store"));
+  await nats.stop();
+  for (const store of stores) cpSync(store, `${store}-before`, { recursive: true });
+  await nats.start();
+  for (const node of cluster.nodes) await expectWritable(cluster, node, NATS_GAP_MS);
+  const { txnId } = await cluster.execute(cluster.evaluator, INSERT, { document: { _id: "lost" } });
+  for (const node of cluster.nodes) await expectReached(cluster, node, txnId);
+
+  await nats.stop();
+  for (const store of stores) {
+    rmSync(store, { recursive: true });
+    renameSync(`${store}-before`, store);
+  }
+  await nats.start();
+  for (const node of cluster.nodes) {
+    await vi.waitFor(
+      async () => {
+        const { status } = await cluster.execute(node, "SELECT * FROM documents");
+        expect([0, 503]).toContain(status);
+        expect(node.log()).toContain(
+          "expected the log of the cluster that this store has followed",
+        );
+      },
+      { timeout: LOST_MS_MAX, interval: 500 },
+    );
+  }
 });
 
 /** A new write at a node is refused, with a time to retry. */

@@ -39,9 +39,12 @@ export interface Reply {
 export class TestCluster {
   readonly processes: ClusterProcesses;
   readonly quickstart: ClusterProcesses["quickstart"];
+  /** Has a folder for each process, with its name. */
+  readonly folder: string;
 
-  private constructor(processes: ClusterProcesses) {
+  private constructor(processes: ClusterProcesses, folder: string) {
     this.processes = processes;
+    this.folder = folder;
     this.quickstart = processes.quickstart;
   }
 
@@ -53,7 +56,7 @@ export class TestCluster {
       await processes.kill();
       rmSync(folder, { recursive: true, force: true });
     });
-    const cluster = new TestCluster(processes);
+    const cluster = new TestCluster(processes, folder);
     const [first] = processes.nodes as [ClusterNode];
     const counter = { _id: "total", n: 0 };
     const statement = "INSERT INTO COLLECTION counters (n COUNTER) DOCUMENTS (:counter)";
