@@ -31,6 +31,9 @@ const longTests = ["packages/*/test/**/*.long.test.ts", "test/**/*.long.test.ts"
 const aloneTests = [
   // Hundreds of peers in several processes; some watch time and memory.
   "packages/peer/test/**/*.long.test.ts",
+  // Six processes and more, and bounds on the time without writes.
+  "packages/server/test/cluster/failures.long.test.ts",
+  "packages/server/test/cluster/prove.long.test.ts",
   // Limits the time of a statement.
   "packages/engine/test/query/mangled-statement.long.test.ts",
 ];

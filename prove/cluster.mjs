@@ -142,16 +142,18 @@ class Run {
       const reason = answer.body.error?.description;
       violations.push(`${node.name} has not caught up: ${answer.status} ${reason}`);
     }
-    const digests = await this.#settledPeers(() => client.rows(nodes[0], TOTALS), endMs);
+    const digests = await this.#settledPeers(() => expectedOf(client, nodes[0]), endMs);
     return { violations, peers: digests };
   }
 
-  async #settledPeers(rows, endMs) {
+  /** A peer may have the total of its team before the marks: they are two subscriptions. */
+  async #settledPeers(readExpected, endMs) {
     for (;;) {
       const digests = await this.#peers.digests();
-      const totals = new Map((await rows().catch(() => [])).map(({ _id: team, n }) => [team, n]));
-      const isSettled = digests.every(({ pending, team, total }) => {
-        return pending === 0 && total === totals.get(team);
+      const expected = await readExpected().catch(() => new Map());
+      const isSettled = digests.every(({ pending, team, total, marks }) => {
+        const { n, count } = expected.get(team) ?? {};
+        return pending === 0 && total === n && marks.length === count;
       });
       if (isSettled || this.#now() > endMs) return digests;
       await setTimeout(POLL_MS);
@@ -169,7 +171,13 @@ class Run {
   }
 }
 
-const TOTALS = "SELECT * FROM totals";
+/** The total of each team, and how many marks it has. */
+async function expectedOf(client, node) {
+  const totals = await client.rows(node, "SELECT * FROM totals");
+  const counts = await client.rows(node, "SELECT team, count(*) AS n FROM marks GROUP BY team");
+  const countOf = new Map(counts.map(({ team, n }) => [team, n]));
+  return new Map(totals.map(({ _id: team, n }) => [team, { n, count: countOf.get(team) ?? 0 }]));
+}
 
 /** Half of the peers stay at their node; the others go to any node that runs. */
 async function peerUrls(cluster, random) {

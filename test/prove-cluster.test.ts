@@ -179,7 +179,7 @@ test("peers with writes left, other totals or other marks are found", () => {
   const what = "peers that differ from the nodes: peer-1";
   expect(found({ pending: 2 })).toEqual([`${what} (connected) has 2 writes to send`]);
   expect(found({ total: 3 })).toEqual([`${what} has the total 3 of team 0, not 1`]);
-  expect(found({ marks: [] })).toEqual([`${what} has other marks of team 0`]);
+  expect(found({ marks: [] })).toEqual([`${what} has 0 marks of team 0, not the 1`]);
 });
 
 test("a mark that was lost, or counted twice, is found", () => {

@@ -246,13 +246,13 @@ function checkPeers({ nodes: [first], peers }) {
   for (const [id, { team }] of marks) byTeam.set(team, [...(byTeam.get(team) ?? []), id]);
   const wrong = [];
   for (const { name, team, total, marks: held, pending, refused, state } of peers) {
-    const expected = (byTeam.get(team) ?? []).toSorted().join();
+    const expected = byTeam.get(team) ?? [];
     if (pending > 0) wrong.push(`${name} (${state}) has ${pending} writes to send`);
     else if (refused > 0) wrong.push(`${name} had ${refused} writes refused`);
     else if (total !== totals.get(team)?.n) {
       wrong.push(`${name} has the total ${total} of team ${team}, not ${totals.get(team)?.n}`);
-    } else if (held.toSorted().join() !== expected) {
-      wrong.push(`${name} has other marks of team ${team}`);
+    } else if (held.toSorted().join() !== expected.toSorted().join()) {
+      wrong.push(`${name} has ${held.length} marks of team ${team}, not the ${expected.length}`);
     }
   }
   return summed("peers that differ from the nodes", wrong);

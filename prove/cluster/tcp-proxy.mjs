@@ -21,7 +21,7 @@ export class TcpProxy {
 
   /** `target` returns the port of the server, or undefined while there is none. */
   static async open(target) {
-    const listener = createServer();
+    const listener = createServer({ allowHalfOpen: true });
     await once(listener.listen(0, HOST), "listening");
     return new TcpProxy(listener, target);
   }
@@ -116,7 +116,7 @@ class Pair {
       this.end();
       return;
     }
-    const server = connect({ host: HOST, port, noDelay: true });
+    const server = connect({ host: HOST, port, noDelay: true, allowHalfOpen: true });
     this.#server = server;
     this.#watch(server);
     this.#forward(this.#client, server);

@@ -64,6 +64,9 @@ const STALLED_MS = 2_000;
 
 const COMPARED_EVERY = 64;
 
+/** With the longest wait in between, half a minute: a leader that was replaced has given up by then. */
+const MISSED_MAX = 30;
+
 const NOTHING: Writes = new Map();
 
 /** Waits for an entry to be applied. */
@@ -84,6 +87,8 @@ export class Replica {
   #turn: Promise<unknown> = Promise.resolve();
   #waiters: Waiter[] = [];
   #flushCount = 0;
+  /** How often in a row the log did not have the last entry of the store. */
+  #missed = 0;
   #failure: unknown;
   #isClosed = false;
 
@@ -134,7 +139,7 @@ export class Replica {
 
   /** The node that evaluates by the log, as far as it was followed. */
   get evaluator(): string {
-    return nodeOfWriter((this.#writer?.last ?? this.#chain.last).writer);
+    return nodeOfWriter(this.#last.writer);
   }
 
   /**
@@ -155,8 +160,7 @@ export class Replica {
 
   /** Resolves when the store has an entry, with true; with false if it never will. */
   whenReached(sequence: number): Promise<boolean> {
-    const last = this.#writer?.last ?? this.#chain.last;
-    if (last.sequence >= sequence) return Promise.resolve(true);
+    if (this.#last.sequence >= sequence) return Promise.resolve(true);
     if (this.#isClosed || this.#role === "failed") return Promise.resolve(false);
     return new Promise((resolve) => this.#waiters.push({ sequence, resolve }));
   }
@@ -181,9 +185,11 @@ export class Replica {
   /** Answers what was accepted and ends following. The storage stays open. */
   async close(): Promise<void> {
     if (this.#isClosed) return this.#running;
-    await this.store.follow();
     this.#isClosed = true;
     this.#tail?.close();
+    // An epoch that is being begun comes first: its store would take requests again.
+    await this.#turn;
+    await this.store.follow();
     await this.store.close();
     await this.#running;
     this.#settleWaiters();
@@ -192,9 +198,8 @@ export class Replica {
   /** Follows the log until it is closed or has failed. Never rejects. */
   async #follow(): Promise<void> {
     for (let attempt = 1; !this.#isClosed; attempt++) {
-      const from = this.#writer?.last.sequence ?? this.#chain.last.sequence;
       try {
-        if (await this.#followTail(from)) attempt = 0;
+        if ((await this.#isInLog()) && (await this.#followTail())) attempt = 0;
       } catch {
         // The log cannot be reached now.
       }
@@ -204,22 +209,51 @@ export class Replica {
     }
   }
 
+  /**
+   * Whether the log has the last entry that this store has: nothing else would tell that the log
+   * has lost it. A leader of the log that has just begun may lack it for a while.
+   */
+  async #isInLog(): Promise<boolean> {
+    const { log, platform } = this.#host;
+    try {
+      await findStart(log, platform, this.#last);
+      this.#missed = 0;
+      return true;
+    } catch (error) {
+      if (!(error instanceof PeerError && error.code === "store.corrupt")) throw error;
+      this.#missed++;
+      if (this.#missed > MISSED_MAX) this.#fail(error);
+      return false;
+    }
+  }
+
+  /** The last entry that was followed or written. */
+  get #last(): LogPosition {
+    return this.#writer?.last ?? this.#chain.last;
+  }
+
   /** Returns whether it has got any entry. */
-  async #followTail(from: number): Promise<boolean> {
-    const tail = this.#host.log.follow(from);
+  async #followTail(): Promise<boolean> {
+    // It may have been closed, or deposed, since it was known that there is something to follow.
+    if (this.#isTailOver) return false;
+    const tail = this.#host.log.follow(this.#last.sequence);
     this.#tail = tail;
     let isMoving = false;
     try {
       for await (const entry of tail) {
         isMoving = true;
         await this.#inTurn(() => this.#receive(entry)).catch((error) => this.#fail(error));
-        const isOver = this.#isClosed || this.#role === "failed";
-        if (isOver || this.#writer?.isDeposed === true) break;
+        if (this.#isTailOver) break;
       }
       return isMoving;
     } finally {
       tail.close();
     }
+  }
+
+  /** Whether there is nothing to follow, or it must be followed from another entry on. */
+  get #isTailOver(): boolean {
+    return this.#isClosed || this.#role === "failed" || this.#writer?.isDeposed === true;
   }
 
   async #receive(entry: SharedEntry): Promise<void> {
@@ -261,7 +295,7 @@ export class Replica {
   }
 
   async #beginEpoch(): Promise<boolean> {
-    if (this.#writer !== undefined || this.#role === "failed") return false;
+    if (this.#writer !== undefined || this.#isTailOver) return false;
     let writer: LogWriter | undefined;
     await this.#host.storage.commitLogged(NOTHING, async () => {
       writer = await this.#newWriter(this.#chain.last);
@@ -345,7 +379,7 @@ export class Replica {
   #settleWaiters(): void {
     if (this.#waiters.length === 0) return;
     const isOver = this.#isClosed || this.#role === "failed";
-    const { sequence: reached } = this.#writer?.last ?? this.#chain.last;
+    const { sequence: reached } = this.#last;
     this.#waiters = this.#waiters.filter(({ sequence, resolve }) => {
       if (sequence > reached && !isOver) return true;
       resolve(sequence <= reached);

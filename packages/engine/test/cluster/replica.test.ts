@@ -138,6 +138,42 @@ test("a log that has lost its last entries is noticed by all who have seen them"
   await expect(insert(a, 3)).rejects.toThrow("another node");
 });
 
+test("a node that follows notices that the log has lost what it has, though nothing is appended", async () => {
+  const log = new SimulatedLog(seededRandom(10), NO_FAULTS);
+  const [a, b] = [await openOn(log, "a"), await openOn(log, "b")];
+  await a.replica.evaluate();
+  const { txnId } = await insert(a, 1);
+  await b.replica.store.whenReached(txnId).promise;
+  log.breakTails();
+  const next = await insert(a, 2);
+  await b.replica.store.whenReached(next.txnId).promise;
+  expect(b.replica.role).toBe("following");
+  log.lose(1);
+  log.breakTails();
+  await expect.poll(() => b.replica.role).toBe("failed");
+  expect(String(b.replica.failure)).toContain("the log ends at 3");
+});
+
+test("a replica that is closed while it asks the log ends", async () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const log = new SimulatedLog(seededRandom(seed), NO_FAULTS);
+    const { replica } = await openOn(log, "a");
+    log.breakTails();
+    for (let turns = 0; turns < seed; turns++) await Promise.resolve();
+    await replica.close();
+    expect(await replica.evaluate()).toBe(false);
+  }
+});
+
+test("a node may be closed at once", async () => {
+  const log = new SimulatedLog(seededRandom(11), NO_FAULTS);
+  for (const node of ["a", "b"]) {
+    const { replica } = await openOn(log, node);
+    await replica.close();
+    expect(replica.role).toBe("following");
+  }
+});
+
 test("an evaluating node notices that the log has lost what it acknowledged", async () => {
   const log = new SimulatedLog(seededRandom(7), NO_FAULTS);
   const a = await openOn(log, "a");

@@ -27,6 +27,7 @@ export class SimulatedLog implements SharedLog {
   readonly #faults: LogFaults;
   readonly #ids = new Map<string, number>();
   readonly #wakes = new Set<() => void>();
+  #restarts = 0;
   /** While it is set, nobody reaches the log. */
   isDown = false;
 
@@ -82,6 +83,12 @@ export class SimulatedLog implements SharedLog {
     this.#ids.clear();
   }
 
+  /** Ends all tails, as a restart of the log does. */
+  breakTails(): void {
+    this.#restarts++;
+    this.wake();
+  }
+
   get #last(): number {
     return this.entries.at(-1)?.sequence ?? 0;
   }
@@ -94,8 +101,10 @@ export class SimulatedLog implements SharedLog {
 
   async *#iterate(after: number, isClosed: () => boolean): AsyncGenerator<SharedEntry> {
     let reached = after;
+    const restarts = this.#restarts;
     while (!isClosed()) {
       await this.#turns();
+      if (restarts !== this.#restarts) throw new Error("the tail broke");
       const entry = this.isDown
         ? undefined
         : this.entries.find(({ sequence }) => sequence > reached);
