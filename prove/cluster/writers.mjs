@@ -94,6 +94,8 @@ export class Writer {
   #now;
   #number = 0;
   #last;
+  #reading = Promise.resolve();
+  #isReading = false;
   #isOver = false;
 
   /** `home` is the node that it writes to; `record` takes each event. */
@@ -114,18 +116,22 @@ export class Writer {
       const [from, to] = PAUSE_MS;
       await setTimeout(isAnswered ? this.#random.between(from, to) : RETRY_MS);
     }
+    await this.#reading;
   }
 
   end() {
     this.#isOver = true;
   }
 
-  #step() {
+  async #step() {
     const part = this.#random.next();
     if (part < 0.4 || this.#last === undefined) return this.#insert();
     if (part < 0.65) return this.#increment();
     if (part < 0.75) return this.#repeat();
-    return part < 0.85 ? this.#claim() : this.#read();
+    if (part < 0.85) return this.#claim();
+    // Its writes go on: the other node may be the one that hangs.
+    if (!this.#isReading) this.#reading = this.#read();
+    return true;
   }
 
   #other() {
@@ -201,6 +207,7 @@ export class Writer {
 
   /** Reads the last write of its own on another node. */
   async #read() {
+    this.#isReading = true;
     const { id, txnId } = this.#last;
     const node = this.#other();
     const startMs = this.#now();
@@ -213,7 +220,7 @@ export class Writer {
       const outcome = body.items[0]?.by === id ? "found" : "missing";
       this.#record({ ...event, outcome, seenTxnId: body.transactionId });
     }
-    return true;
+    this.#isReading = false;
   }
 }
 

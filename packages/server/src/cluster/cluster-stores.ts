@@ -21,6 +21,7 @@ import type { Log } from "../observability/log.ts";
 import type { OpenedStore, Stores } from "../stores/stores.ts";
 import type { Elections } from "./elections.ts";
 import { writePosition } from "./store-positions.ts";
+import { within } from "./waiting.ts";
 
 /** Waits between attempts to reach the log: the first is short, since most faults are. */
 const WAIT_MS_MIN = 20;
@@ -31,6 +32,9 @@ const LEADER_MS_MAX = 15_000;
 
 /** How often a store begins with a copy before its opening fails. */
 const COPIES_MAX = 3;
+
+/** How long an opening waits until the store is at the end of the log. */
+const CATCH_UP_MS_MAX = 5_000;
 
 export interface ClusterStoresHost {
   readonly node: string;
@@ -92,6 +96,7 @@ export class ClusterStores implements Stores {
       const opened = new ReplicaFolder(folder, storage, replica, () => this.#open.delete(name));
       this.#open.set(name, opened);
       opened.onClose(this.#host.elections.add(name, replica));
+      await catchUp(replica, log);
       return opened;
     } catch (error) {
       await storage.close();
@@ -160,6 +165,15 @@ export class ClusterStores implements Stores {
     if (this.#host.isAbandoned()) throw new Error("the node closes");
     const ms = Math.min(WAIT_MS_MAX, WAIT_MS_MIN * 2 ** Math.min(attempt, 10));
     await new Promise((resolve) => setTimeout(resolve, ms));
+  }
+}
+
+/** A store that was closed may be far behind: what is read is as new as its opening. */
+async function catchUp(replica: Replica, log: SharedLog): Promise<void> {
+  try {
+    await within(replica.whenReached(await log.end()), CATCH_UP_MS_MAX);
+  } catch {
+    // Without the log it serves what it has.
   }
 }
 

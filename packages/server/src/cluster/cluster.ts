@@ -82,6 +82,9 @@ const START_MS_MAX = 60_000;
 
 const POLL_MS = 20;
 
+/** How long an answer that was passed on waits until this node has what it tells of. */
+const ANSWER_MS_MAX = 1_000;
+
 /** How long a node that closes waits until others have what it evaluated. */
 const HAND_OVER_MS_MAX = 3_000;
 
@@ -171,6 +174,7 @@ export class Cluster {
     this.#passOn = new PassOn({
       client: this.#client,
       evaluators: this.#evaluators,
+      caughtUp: (store, sequence) => this.#caughtUp(store, sequence),
       elapsed,
     });
   }
@@ -204,6 +208,7 @@ export class Cluster {
       procedures: { ...procedures(), ...upkeepProcedures(upkeep) },
       endpoints: upkeepEndpoints(upkeep),
       answerOf: host.answerOf,
+      sequenceOf: (store) => cluster?.stores.find(store)?.position.sequence,
       log,
     });
     cluster = new Cluster(host, parts, (made) => {
@@ -292,6 +297,12 @@ export class Cluster {
     const isReached = await within(replica.whenReached(Number(sequence)), CATCH_UP_MS_MAX);
     if (isReached === true) return;
     throw new PeerError("store.busy", "this node has not caught up with the cluster yet");
+  }
+
+  /** A node that lags does not delay an answer for long. */
+  async #caughtUp(store: string, sequence: number): Promise<void> {
+    const reached = this.stores.find(store)?.whenReached(sequence);
+    if (reached !== undefined) await within(reached, ANSWER_MS_MAX);
   }
 
   /** As Store.upload, where the app is evaluated; when it resolves, the store here has it. */

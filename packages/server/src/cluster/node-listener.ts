@@ -33,6 +33,8 @@ export interface NodeListenerHost {
   readonly answerOf: (
     listener: string,
   ) => ((request: HttpRequest) => Promise<NamedAnswer>) | undefined;
+  /** The last entry of the log that an open store has. */
+  readonly sequenceOf: (store: string) => number | undefined;
   readonly log: Log;
 }
 
@@ -42,7 +44,11 @@ export const PASSED = {
   target: "x-bigpeer-target",
   address: "x-bigpeer-address",
   requestId: "x-bigpeer-request-id",
+  store: "x-bigpeer-store",
 } as const;
+
+/** Header of the answer: the last entry of the log that the evaluating node had then. */
+export const SEQUENCE_HEADER = "x-bigpeer-sequence";
 
 export const PASS_PATH = "/pass";
 
@@ -62,10 +68,17 @@ export function listenForNodes(host: NodeListenerHost): Promise<HttpServer> {
     if (request.target !== PASS_PATH) return router.answer(request);
     const passed = passedRequest(request);
     const inner = host.answerOf(String(request.headers[PASSED.listener]));
-    return inner === undefined ? router.answer(refused(request)) : inner(passed);
+    if (inner === undefined) return router.answer(refused(request));
+    const given = await inner(passed);
+    const sequence = host.sequenceOf(String(request.headers[PASSED.store]));
+    return sequence === undefined ? given : withSequence(given, sequence);
   };
   const { log, tls } = host;
   return listenHttp({ host: host.host, port: host.port, log, tls, answer });
+}
+
+function withSequence(answer: NamedAnswer, sequence: number): NamedAnswer {
+  return { ...answer, headers: { ...answer.headers, [SEQUENCE_HEADER]: String(sequence) } };
 }
 
 function procedureEndpoints({ procedures, log }: NodeListenerHost): Endpoint[] {

@@ -12,7 +12,7 @@ import type { HttpRequest } from "../http/http-request.ts";
 import { ELSEWHERE_HEADER, type Refusal, unavailable } from "../http/refusal.ts";
 import type { Evaluators } from "./evaluators.ts";
 import { type NodeAnswer, type NodeClient, NodeUnreached } from "./node-client.ts";
-import { PASS_PATH, PASSED } from "./node-listener.ts";
+import { PASS_PATH, PASSED, SEQUENCE_HEADER } from "./node-listener.ts";
 import { sleep } from "./waiting.ts";
 
 /** How long a request waits for a node that evaluates. */
@@ -32,12 +32,13 @@ const OWN_HEADERS = new Set([
   "upgrade",
   "accept-encoding",
   "x-request-id",
-  ELSEWHERE_HEADER,
 ]);
 
 export interface PassOnHost {
   readonly client: Pick<NodeClient, "send">;
   readonly evaluators: Pick<Evaluators, "url" | "while">;
+  /** Resolves when a store here has an entry of the log, or after a short time. */
+  readonly caughtUp: (store: string, sequence: number) => Promise<void>;
   readonly elapsed: () => number;
 }
 
@@ -85,6 +86,7 @@ export class PassOn {
         [PASSED.target]: request.target,
         [PASSED.address]: request.remoteAddress,
         [PASSED.requestId]: request.id,
+        [PASSED.store]: store,
       },
       body,
     };
@@ -93,7 +95,10 @@ export class PassOn {
       const answer = await evaluators.while(store, url, (signal) => {
         return client.send(url, { ...sent, signal });
       });
-      return answer.headers[ELSEWHERE_HEADER] === undefined ? answerOf(answer) : undefined;
+      if (answer.headers[ELSEWHERE_HEADER] !== undefined) return undefined;
+      // A client that has its answer reads what it has written, also without naming it.
+      await this.#host.caughtUp(store, Number(answer.headers[SEQUENCE_HEADER] ?? 0));
+      return answerOf(answer);
     } catch (error) {
       if (!(error instanceof NodeUnreached)) throw error;
       if (error.isSent && !isRepeatable) throw lost();
@@ -109,7 +114,7 @@ function answerOf({ status, headers, body }: NodeAnswer): Answer {
 function headersOf(given: IncomingHttpHeaders): Headers {
   const headers: { [name: string]: string } = {};
   for (const [name, value] of Object.entries(given)) {
-    const isOwn = OWN_HEADERS.has(name) || name.startsWith("access-control-");
+    const isOwn = OWN_HEADERS.has(name) || /^(access-control|x-bigpeer)-/.test(name);
     if (!isOwn && value !== undefined) headers[name] = String(value);
   }
   const { vary } = headers;
