@@ -166,8 +166,9 @@ class Run {
     const acknowledged = this.#history.filter(({ outcome }) => outcome === "acknowledged");
     const times = acknowledged.map(({ endMs }) => endMs).toSorted((a, b) => a - b);
     const gaps = gapsOf(times, episodes);
-    const violations = [...more, ...check(history, end), ...checkGaps(gaps)];
-    return { seed: this.#seed, violations, gaps, counts: countsOf(this.#history) };
+    const violations = [...more, ...check(history, end)];
+    const counts = countsOf(this.#history);
+    return { seed: this.#seed, violations, late: checkGaps(gaps), gaps, counts };
   }
 }
 
@@ -207,12 +208,13 @@ function countsOf(history) {
   return counts;
 }
 
-function report({ seed, violations, gaps, counts }, folder) {
+function report({ seed, violations, late, gaps, counts }, folder) {
   const events = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
   console.log(`seed ${seed}: ${gaps.length} episodes; ${events.join(", ")}\n`);
   console.log(`${gapTable(gaps)}\n`);
-  for (const violation of violations) console.log(`violation: ${violation}`);
-  if (violations.length > 0) console.log(`seed ${seed} failed; its folder is ${folder}\n`);
+  for (const violation of [...violations, ...late]) console.log(`violation: ${violation}`);
+  if (violations.length + late.length > 0)
+    console.log(`seed ${seed} failed; its folder is ${folder}\n`);
 }
 
 /** Ends the current run. */
@@ -226,10 +228,11 @@ async function runSeed(options, seed) {
   try {
     result = await run.run();
   } catch (error) {
-    result = { seed, violations: [`failed to run: ${error.stack}`], gaps: [], counts: {} };
+    const violations = [`failed to run: ${error.stack}`];
+    result = { seed, violations, late: [], gaps: [], counts: {} };
   }
   report(result, folder);
-  const isKept = options.keep || result.violations.length > 0;
+  const isKept = options.keep || result.violations.length + result.late.length > 0;
   if (!isKept) rmSync(folder, { recursive: true, force: true });
   return { ...result, ...(isKept && { folder }) };
 }
@@ -261,7 +264,7 @@ export async function prove(args) {
     results.push(await runSeed(options, options.seed + run));
     if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(results));
   }
-  const failed = results.filter(({ violations }) => violations.length > 0);
+  const failed = results.filter(({ violations, late }) => violations.length + late.length > 0);
   console.log(`${results.length - failed.length} of ${results.length} runs hold`);
   return failed.length === 0 ? 0 : 1;
 }

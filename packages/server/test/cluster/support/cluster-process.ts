@@ -19,12 +19,15 @@ import { longestGap } from "../../../../../prove/cluster/gaps.mjs";
 const ANSWER_MS_MAX = 30_000;
 const SETTLED_MS_MAX = 120_000;
 
-/** Longest time between two writes that counts as none, times three. */
-export const NO_GAP_MS = 3_000;
+/** Less than a failure lasts: whoever waited for its end would wait longer. */
+export const NO_GAP_MS = 8_000;
 
-/** Three times the bounds of the failure table in docs/cluster.md. */
-export const EVALUATOR_GAP_MS = 15_000;
-export const NATS_GAP_MS = 27_000;
+/**
+ * Far above the failure table in docs/cluster.md: these tests run on slow and busy machines.
+ * `npm run prove -- cluster` holds the gaps to the table.
+ */
+export const EVALUATOR_GAP_MS = 30_000;
+export const NATS_GAP_MS = 45_000;
 
 export interface Reply {
   /** 0 without an answer. */
