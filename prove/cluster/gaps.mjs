@@ -14,7 +14,7 @@ export const BOUNDS_MS = {
   "evaluating node stopped": 5_000,
   "evaluating node restarted": 5_000,
   "evaluating node cut from NATS": 5_000,
-  "evaluating node cut from other nodes": 1_000,
+  "evaluating node cut from other nodes": 5_000,
   "NATS server killed": 9_000,
   "NATS server stopped": 9_000,
   "NATS server cut from other servers": 9_000,
