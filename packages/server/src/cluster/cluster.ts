@@ -171,12 +171,7 @@ export class Cluster {
       onChange: (isCutOff) => this.#cutOffChanged(isCutOff),
     });
     this.peers = this.#sharePeers(bus);
-    this.#passOn = new PassOn({
-      client: this.#client,
-      evaluators: this.#evaluators,
-      caughtUp: (store, sequence) => this.#caughtUp(store, sequence),
-      elapsed,
-    });
+    this.#passOn = this.#newPassOn();
   }
 
   /** Resolves when the node is connected and other nodes reach it. */
@@ -437,6 +432,15 @@ export class Cluster {
     const source = this.#host.source();
     if (source === undefined) throw notHere();
     return source;
+  }
+
+  #newPassOn(): PassOn {
+    return new PassOn({
+      client: this.#client,
+      evaluators: this.#evaluators,
+      caughtUp: (store, sequence) => this.#caughtUp(store, sequence),
+      elapsed: () => this.#elapsed(),
+    });
   }
 
   #sharePeers(bus: Bus): SharedPeers {
