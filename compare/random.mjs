@@ -25,12 +25,22 @@ export class Random {
     return low + this.below(high - low + 1);
   }
 
+  /** At least `low` and below `high`, not only integers. */
+  between(low, high) {
+    return low + this.next() * (high - low);
+  }
+
   chance(share) {
     return this.next() < share;
   }
 
   pick(items) {
     return items[this.below(items.length)];
+  }
+
+  /** A generator of its own, for work that runs at the same time. */
+  fork() {
+    return new Random(Math.floor(this.next() * 2 ** 32));
   }
 
   /** An item of [weight, item] pairs. */

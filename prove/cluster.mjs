@@ -9,6 +9,7 @@ import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { Random } from "../compare/random.mjs";
 import { check, PLANTS } from "./cluster/checker.mjs";
 import { startCluster } from "./cluster/cluster-processes.mjs";
 import { Faults } from "./cluster/faults.mjs";
@@ -16,7 +17,6 @@ import { readNodes } from "./cluster/final-state.mjs";
 import { checkGaps, gapsOf, gapTable } from "./cluster/gaps.mjs";
 import { parseOptions, USAGE } from "./cluster/options.mjs";
 import { Peers, teamsOf } from "./cluster/peers.mjs";
-import { Random } from "./cluster/random.mjs";
 import { DataClient, prepareDocuments, Writer } from "./cluster/writers.mjs";
 
 const WRITERS_PER_NODE = 4;

@@ -3,6 +3,7 @@
  * measured, and the options.
  */
 import { expect, test } from "vitest";
+import { Random } from "../compare/random.mjs";
 import {
   check,
   type HistoryEvent,
@@ -13,7 +14,6 @@ import {
 } from "../prove/cluster/checker.mjs";
 import { checkGaps, gapsOf, gapTable, longestGap } from "../prove/cluster/gaps.mjs";
 import { parseOptions } from "../prove/cluster/options.mjs";
-import { Random } from "../prove/cluster/random.mjs";
 
 const DONE = { outcome: "acknowledged", node: "node-1", writer: "w" } as const;
 

@@ -55,7 +55,7 @@ const NATS_FAULTS = {
 };
 
 async function breakAll(proxies, random) {
-  const isCut = random.isLikely(0.5);
+  const isCut = random.chance(0.5);
   for (const proxy of proxies) {
     if (isCut) proxy.cut();
     else proxy.stall();
@@ -68,7 +68,7 @@ async function breakAll(proxies, random) {
 async function loseQuorum(cluster, random) {
   const spared = random.pick(cluster.nats.servers);
   const lost = cluster.nats.servers.filter((server) => server !== spared);
-  const isKilled = random.isLikely(0.5);
+  const isKilled = random.chance(0.5);
   for (const server of lost) {
     if (isKilled) await server.kill();
     else server.pause();
@@ -118,17 +118,17 @@ export class Faults {
 
   async #chooseFaults() {
     const random = this.#random;
-    if (random.isLikely(0.06)) {
+    if (random.chance(0.06)) {
       const work = (given) => loseQuorum(this.#cluster, given.random);
       return [{ kind: "NATS quorum lost", name: "two servers", work }];
     }
-    if (random.isLikely(TWO_FAULTS)) return [this.#nodeFault(), await this.#natsFault()];
-    return [random.isLikely(0.65) ? this.#nodeFault() : await this.#natsFault()];
+    if (random.chance(TWO_FAULTS)) return [this.#nodeFault(), await this.#natsFault()];
+    return [random.chance(0.65) ? this.#nodeFault() : await this.#natsFault()];
   }
 
   #nodeFault() {
     const evaluating = this.#cluster.evaluatorOf(this.#appId);
-    const isWorst = this.#random.isLikely(WORST) && evaluating !== undefined;
+    const isWorst = this.#random.chance(WORST) && evaluating !== undefined;
     const node = isWorst ? evaluating : this.#random.pick(this.#cluster.nodes);
     const what = this.#random.pick(Object.keys(NODE_FAULTS));
     const role = node === evaluating ? "evaluating" : "following";
@@ -138,7 +138,7 @@ export class Faults {
 
   async #natsFault() {
     const leader = await this.#cluster.natsLeaderOf(this.#appId);
-    const isWorst = this.#random.isLikely(WORST) && leader !== undefined;
+    const isWorst = this.#random.chance(WORST) && leader !== undefined;
     const server = isWorst ? leader : this.#random.pick(this.#cluster.nats.servers);
     const what = this.#random.pick(Object.keys(NATS_FAULTS));
     const role = server === leader ? "leader" : "server";

@@ -62,7 +62,7 @@ async function readToEnd(store, folder, logs) {
     });
     const end = await log.end();
     const late = setTimeout(FOLLOW_MS_MAX, false, { ref: false });
-    const isReached = await Promise.race([replica.whenReached(end), late]);
+    const isReached = await Promise.race([replica.whenReached(end).promise, late]);
     const { failure } = replica;
     await replica.close();
     if (!isReached) throw new Error(`failed to follow the log: ${failure?.message ?? "too slow"}`);

@@ -201,7 +201,7 @@ export class Writer {
         return true;
       }
       await setTimeout(RETRY_MS);
-      node = this.#random.isLikely(0.5) ? this.#home : this.#other();
+      node = this.#random.chance(0.5) ? this.#home : this.#other();
     }
   }
 

@@ -46,7 +46,7 @@ async function beginLog(host: AdoptionHost, identity: Identity): Promise<LogPosi
   const content: EntryContent = { kind: "history", historyId, site, txnId: txnIdOf(storage) };
   const first = await log.next(0);
   if (first === undefined) return (await LogWriter.begin(host, LOG_START, content)).last;
-  // A crash before its position was on the disk; nobody else can have followed it.
+  // An earlier attempt crashed before it wrote its position to the disk. No other node follows it yet.
   const found = decodeEntry(first.bytes).content;
   const isOwn = found.kind === "history" && found.historyId === historyId;
   if (isOwn && (await log.next(first.sequence)) === undefined) {

@@ -1,8 +1,8 @@
 /**
  * Log start: compares a storage with the log of its app before the storage follows it.
  *
- * The last entry of a log is never forgotten, and every entry names the one before. So it is known
- * whether the position of a storage is in this log, unless too much was forgotten.
+ * The last entry of a log is never trimmed, and every entry has the digest of the one before. This
+ * shows whether the position of a storage is in this log, unless too much was trimmed.
  */
 
 import { PeerError } from "@bigpeer/protocol";

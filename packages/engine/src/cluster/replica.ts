@@ -17,6 +17,7 @@ import type { Steps } from "../steps.ts";
 import { FORMAT_VERSION, firstWrites, newIdentity, readIdentity } from "../store/identity.ts";
 import { HEAD_KEY } from "../store/keys.ts";
 import { Overlay } from "../store/overlay.ts";
+import { Progress, type Wait } from "../store/progress.ts";
 import { readHead } from "../store/records.ts";
 import { Store, type StoreOptions } from "../store/store.ts";
 import type { CommitGroup, TransactionLog } from "../store/transaction-log.ts";
@@ -69,23 +70,18 @@ const MISSED_MAX = 30;
 
 const NOTHING: Writes = new Map();
 
-/** Waits for an entry to be applied. */
-interface Waiter {
-  readonly sequence: number;
-  readonly resolve: (isReached: boolean) => void;
-}
-
 export class Replica {
   readonly store: Store;
   readonly #host: ReplicaHost;
   readonly #running: Promise<void>;
+  /** The last entry that it has, and those who wait for a later one. */
+  readonly #progress: Progress;
   #chain: LogChain;
   #writer: LogWriter | undefined;
   #role: ReplicaRole = "following";
   #tail: LogTail | undefined;
   /** The last of the pieces of work that do not overlap: applying an entry, beginning an epoch. */
   #turn: Promise<unknown> = Promise.resolve();
-  #waiters: Waiter[] = [];
   #flushCount = 0;
   /** How often in a row the log did not have the last entry of the store. */
   #missed = 0;
@@ -95,6 +91,7 @@ export class Replica {
   private constructor(host: ReplicaHost, store: Store, position: LogPosition) {
     this.#host = host;
     this.store = store;
+    this.#progress = new Progress(position.sequence);
     this.#chain = new LogChain(host.platform, position);
     this.#running = this.#follow();
   }
@@ -149,20 +146,21 @@ export class Replica {
   async evaluate(isWanted: () => boolean = () => true): Promise<boolean> {
     if (this.#writer !== undefined) return this.#role === "evaluating";
     try {
-      if (!(await this.whenReached(await this.#host.log.end()))) return false;
+      await this.whenReached(await this.#host.log.end()).promise;
       return await this.#inTurn(async () => isWanted() && this.#beginEpoch());
     } catch (error) {
-      if (this.#isClosed) return false;
+      if (this.#isTailOver) return false;
       if (error instanceof PeerError && error.code !== "cluster.elsewhere") throw error;
       return false;
     }
   }
 
-  /** Resolves when the store has an entry, with true; with false if it never will. */
-  whenReached(sequence: number): Promise<boolean> {
-    if (this.#last.sequence >= sequence) return Promise.resolve(true);
-    if (this.#isClosed || this.#role === "failed") return Promise.resolve(false);
-    return new Promise((resolve) => this.#waiters.push({ sequence, resolve }));
+  /**
+   * Waits until the store has an entry. The caller cancels a wait that it no longer needs. Rejects
+   * with `store.closed` if it never will.
+   */
+  whenReached(sequence: number): Wait {
+    return this.#progress.whenReached(sequence);
   }
 
   /**
@@ -192,7 +190,7 @@ export class Replica {
     await this.store.follow();
     await this.store.close();
     await this.#running;
-    this.#settleWaiters();
+    this.#progress.end();
   }
 
   /** Follows the log until it is closed or has failed. Never rejects. */
@@ -267,7 +265,7 @@ export class Replica {
     const taken = await this.#inSlices(this.#chain.take(sequence, bytes));
     const position = this.#chain.complete;
     if (position.sequence === sequence) await this.#apply(taken, position);
-    this.#settleWaiters();
+    this.#progress.reach(this.#last.sequence);
   }
 
   async #apply({ transactions, state }: TakenEntry, position: LogPosition): Promise<void> {
@@ -304,7 +302,7 @@ export class Replica {
     this.#writer = writer;
     this.#setRole("evaluating");
     this.store.lead();
-    this.#settleWaiters();
+    this.#progress.reach(this.#last.sequence);
     return true;
   }
 
@@ -359,7 +357,7 @@ export class Replica {
       if (isLogged || isCorrupt(error)) this.#fail(error);
       throw error;
     }
-    this.#settleWaiters();
+    this.#progress.reach(this.#last.sequence);
   }
 
   #fail(error: unknown): void {
@@ -368,23 +366,12 @@ export class Replica {
     void this.store.follow();
     this.#tail?.close();
     this.#setRole("failed");
-    this.#settleWaiters();
+    this.#progress.end();
   }
 
   #setRole(role: ReplicaRole): void {
     this.#role = role;
     this.#host.onRole?.(role);
-  }
-
-  #settleWaiters(): void {
-    if (this.#waiters.length === 0) return;
-    const isOver = this.#isClosed || this.#role === "failed";
-    const { sequence: reached } = this.#last;
-    this.#waiters = this.#waiters.filter(({ sequence, resolve }) => {
-      if (sequence > reached && !isOver) return true;
-      resolve(sequence <= reached);
-      return false;
-    });
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

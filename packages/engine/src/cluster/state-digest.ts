@@ -3,7 +3,7 @@
  * and the others compare it with their own: an applier that differs is noticed (K20).
  */
 
-import { canonicalBytes, encodeText, type Value } from "@bigpeer/protocol";
+import { canonicalBytes, type Value } from "@bigpeer/protocol";
 import type { Platform, Writes } from "../platform.ts";
 import type { Steps } from "../steps.ts";
 
@@ -20,5 +20,5 @@ export function* stateDigest(
     parts.push(sha256(canonicalBytes(content)));
     yield;
   }
-  return sha256(encodeText(parts.map((part) => part.join()).join(";")));
+  return sha256(canonicalBytes(parts));
 }

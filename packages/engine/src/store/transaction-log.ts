@@ -29,7 +29,7 @@ export interface TransactionLog {
   append(group: CommitGroup): Promise<void>;
   /**
    * Called in place of `append` for a group that changes nothing, before it is answered: a log that
-   * others may write to knows whether its answers still hold. Absent where nobody else writes.
+   * others may write to knows whether its answers still hold. Absent if this store is the only writer.
    */
   confirm?(): Promise<void>;
   /** Approximate bytes of a group; GROUP_BYTES_MAX if left out. */

@@ -150,7 +150,10 @@ export class ReplicaRun {
   async check(): Promise<void> {
     const { replica, sequence } = await this.#confirmed();
     for (const node of this.nodes) {
-      check(await node.replica?.whenReached(sequence), "every node reaches the end of the log");
+      check(
+        await node.replica?.whenReached(sequence).promise,
+        "every node reaches the end of the log",
+      );
     }
     const dumps = this.nodes.map(({ storage }) => storage.disk().content);
     for (const each of dumps) check(isDeepStrictEqual(each, dumps[0]), "all stores are equal");

@@ -1,6 +1,6 @@
 /**
- * Replicas of one store over a shared log: whoever evaluates, whatever fails, the nodes do together
- * what one machine does.
+ * Replicas of one store over a shared log: under any fault, and with any node evaluating, together
+ * they do what one machine does.
  */
 
 import { PeerError } from "@bigpeer/protocol";

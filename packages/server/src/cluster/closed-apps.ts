@@ -6,9 +6,11 @@
  * An app is opened only if its log has moved since it was closed.
  */
 
+import type { Wait } from "@bigpeer/engine/store";
 import type { OpenApps } from "../apps/open-apps.ts";
 import { HOUR_MS, PeriodicTask } from "../maintenance/periodic-task.ts";
 import { describeError, type Log } from "../observability/log.ts";
+import { isReached } from "./waiting.ts";
 
 /** How long one app may take to catch up. */
 const CATCH_UP_MS_MAX = 600_000;
@@ -23,9 +25,8 @@ export interface ClosedAppsHost {
   readonly position: (id: string) => number;
   /** The last entry of the log of an app. */
   readonly end: (id: string) => Promise<number>;
-  /** Resolves when an open app has an entry. */
-  readonly whenReached: (id: string, sequence: number) => Promise<unknown>;
-  readonly elapsed: () => number;
+  /** Waits until an open app has an entry; undefined if it is not open. */
+  readonly whenReached: (id: string, sequence: number) => Wait | undefined;
   readonly everyMs?: number | undefined;
   readonly log: Log;
 }
@@ -71,19 +72,20 @@ export class ClosedApps {
   }
 
   async #catchUp(id: string, isStopped: () => boolean): Promise<void> {
-    const { apps, position, end, whenReached, elapsed } = this.#host;
+    const { apps, position, end, whenReached } = this.#host;
     const sequence = await end(id);
     if (position(id) >= sequence) return;
     await apps.visit(id, async (_, isOver) => {
-      const endMs = elapsed() + CATCH_UP_MS_MAX;
-      const reached = whenReached(id, sequence).then(() => true);
-      while (!(await Promise.race([reached, pause()]))) {
-        if (isOver() || isStopped() || elapsed() > endMs) return;
+      const wait = whenReached(id, sequence);
+      if (wait === undefined) return;
+      const look = setInterval(() => {
+        if (isOver() || isStopped()) wait.cancel();
+      }, LOOK_MS);
+      try {
+        await isReached(wait, CATCH_UP_MS_MAX);
+      } finally {
+        clearInterval(look);
       }
     });
   }
-}
-
-function pause(): Promise<boolean> {
-  return new Promise((resolve) => setTimeout(() => resolve(false), LOOK_MS));
 }

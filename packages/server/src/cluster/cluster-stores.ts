@@ -21,7 +21,7 @@ import type { Log } from "../observability/log.ts";
 import type { OpenedStore, Stores } from "../stores/stores.ts";
 import type { Elections } from "./elections.ts";
 import { writePosition } from "./store-positions.ts";
-import { within } from "./waiting.ts";
+import { isReached } from "./waiting.ts";
 
 /** Waits between attempts to reach the log: the first is short, since most faults are. */
 const WAIT_MS_MIN = 20;
@@ -171,7 +171,7 @@ export class ClusterStores implements Stores {
 /** A store that was closed may be far behind: what is read is as new as its opening. */
 async function catchUp(replica: Replica, log: SharedLog): Promise<void> {
   try {
-    await within(replica.whenReached(await log.end()), CATCH_UP_MS_MAX);
+    await isReached(replica.whenReached(await log.end()), CATCH_UP_MS_MAX);
   } catch {
     // Without the log it serves what it has.
   }

@@ -46,7 +46,7 @@ import { nodeProcedures, notHere, type ProceduresHost } from "./node-procedures.
 import { PassOn } from "./pass-on.ts";
 import { peerProcedures, SharedPeers } from "./peers/shared-peers.ts";
 import { Upkeep, upkeepEndpoints, upkeepProcedures } from "./upkeep.ts";
-import { sleep, within } from "./waiting.ts";
+import { isReached, sleep, within } from "./waiting.ts";
 
 /** Parts of the server that exist once its registry is open. */
 interface Opened {
@@ -289,15 +289,14 @@ export class Cluster {
     const replica = this.stores.find(store);
     assert(replica !== undefined, "an open store");
     const { sequence } = await this.#evaluators.call(store, "confirm", { store });
-    const isReached = await within(replica.whenReached(Number(sequence)), CATCH_UP_MS_MAX);
-    if (isReached === true) return;
+    if (await isReached(replica.whenReached(Number(sequence)), CATCH_UP_MS_MAX)) return;
     throw new PeerError("store.busy", "this node has not caught up with the cluster yet");
   }
 
   /** A node that lags does not delay an answer for long. */
   async #caughtUp(store: string, sequence: number): Promise<void> {
-    const reached = this.stores.find(store)?.whenReached(sequence);
-    if (reached !== undefined) await within(reached, ANSWER_MS_MAX);
+    const wait = this.stores.find(store)?.whenReached(sequence);
+    if (wait !== undefined) await isReached(wait, ANSWER_MS_MAX);
   }
 
   /** As Store.upload, where the app is evaluated; when it resolves, the store here has it. */

@@ -203,7 +203,7 @@ export class Upkeep {
   }
 
   #startCatchUp(): ClosedApps {
-    const { platform, logs, stores, source, log } = this.#host;
+    const { logs, stores, source, log } = this.#host;
     return new ClosedApps({
       apps: source().apps,
       known: () =>
@@ -212,8 +212,7 @@ export class Upkeep {
           .map(({ id }) => id),
       position: (id) => this.#positions.of(id).sequence,
       end: (id) => logs.log(id).end(),
-      whenReached: async (id, sequence) => stores().find(id)?.whenReached(sequence),
-      elapsed: () => platform.elapsed(),
+      whenReached: (id, sequence) => stores().find(id)?.whenReached(sequence),
       everyMs: this.#times.catchUpMs,
       log,
     });
