@@ -10,6 +10,8 @@ export interface ClusterOptions {
   readonly main?: string;
   /** Number of nodes; 3 by default. There are three nats-servers in any case. */
   readonly size?: number;
+  /** "off" by default; with 0 each node has one of its own. */
+  readonly replicationPort?: 0 | "off";
   /** More words for the command line of each node. */
   readonly words?: readonly string[];
 }
@@ -22,6 +24,8 @@ export interface ClusterNode {
   /** Its own addresses, other ones after each start. */
   readonly url: string;
   readonly managementUrl: string;
+  /** Empty while the replication port is closed. */
+  readonly linkUrl: string;
   /** The address of `clientProxy`, which stays the same. */
   readonly clientUrl: string;
   /** From this node to each nats-server. */

@@ -26,7 +26,8 @@ const MONITOR_MS_MAX = 1_000;
 const LOG_SHOWN = 4_000;
 
 /** Resolves when every node is ready. `main` is the program, `words` are more settings. */
-export async function startCluster({ folder, main = MAIN, size = 3, words = [] }) {
+export async function startCluster(options) {
+  const { folder, main = MAIN, size = 3, words = [], replicationPort = "off" } = options;
   const proxies = [];
   const openProxy = async (target) => {
     const proxy = await TcpProxy.open(target);
@@ -50,7 +51,9 @@ export async function startCluster({ folder, main = MAIN, size = 3, words = [] }
       const port = Number(new URL(url).port);
       natsProxies.push(await openProxy(() => port));
     }
-    const node = new ClusterNode({ name: `node-${i + 1}`, folder, main, words, nats, secret });
+    const name = `node-${i + 1}`;
+    const started = { name, folder, main, words, nats, secret, replicationPort };
+    const node = new ClusterNode(started);
     const nodeProxy = await openProxy(() => node.nodePort);
     const clientProxy = await openProxy(() => node.clientPort);
     nodes.push(node.withProxies({ natsProxies, nodeProxy, clientProxy }));
@@ -152,6 +155,7 @@ class ClusterNode {
   clientPort;
   url = "";
   managementUrl = "";
+  linkUrl = "";
 
   constructor(options) {
     this.#options = options;
@@ -184,7 +188,7 @@ class ClusterNode {
   /** Does not wait until it is ready. */
   async start() {
     if (this.isRunning) return;
-    const { main, words, nats, secret } = this.#options;
+    const { main, words, nats, secret, replicationPort } = this.#options;
     const [nodePort] = await findFreePorts(1);
     this.nodePort = nodePort;
     const addresses = this.natsProxies.map(({ port }) => `nats://${HOST}:${port}`);
@@ -192,7 +196,7 @@ class ClusterNode {
       "data-dir": this.dataDir,
       port: 0,
       "management-port": 0,
-      "replication-port": "off",
+      "replication-port": replicationPort,
       cluster: addresses.join(","),
       "cluster-monitor": nats.monitorUrls.join(","),
       "cluster-port": nodePort,
@@ -237,9 +241,10 @@ class ClusterNode {
     const lines = createInterface({ input: started.stdout });
     const announced = new Promise((resolve) => {
       lines.on("line", (line) => {
-        const [, name, value] = /^ {2}(url|manage|stop) +(\S+)/.exec(line) ?? [];
+        const [, name, value] = /^ {2}(url|manage|links|stop) +(\S+)/.exec(line) ?? [];
         if (name === "url") this.url = value;
         if (name === "manage") this.managementUrl = value;
+        if (name === "links") this.linkUrl = value;
         if (name === "stop") resolve("ready");
       });
     });

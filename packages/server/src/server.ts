@@ -42,7 +42,9 @@ import {
 import { metricsEndpoint } from "./http/metrics-endpoint.ts";
 import { Router } from "./http/router.ts";
 import { START_REST_MS_MAX, STATEMENTS_MEMORY_MAX } from "./limits/limits.ts";
+import type { ContentOutcome } from "./link/app-contents.ts";
 import { withLinks } from "./link/link-rows.ts";
+import { linkStatus } from "./link/link-status.ts";
 import { Replicator } from "./link/replicator.ts";
 import { Maintenance } from "./maintenance/maintenance.ts";
 import {
@@ -59,7 +61,9 @@ import { weakProviders } from "./registry/auth-provider.ts";
 import { SHARED_TOKEN_LENGTH_MIN } from "./registry/provider-fields.ts";
 import { prepareQuickstart, type Quickstart } from "./registry/quickstart.ts";
 import { Registry } from "./registry/registry.ts";
+import type { Replication } from "./registry/replications.ts";
 import { deviceRows } from "./sync/device-rows.ts";
+import type { DialOptions } from "./sync/dial.ts";
 import { RemoteExecution } from "./sync/remote-execution.ts";
 import { syncEndpoints, syncUpgrades } from "./sync/sync-endpoint.ts";
 import { SyncServers } from "./sync/sync-servers.ts";
@@ -154,12 +158,13 @@ export class RunningServer {
     const streamsOf = (app: OpenApp) => this.#sync.serverOf(app).streams;
     const evaluates = (appId: string): boolean =>
       this.#cluster?.stores.find(appId)?.role === "evaluating";
+    const targetOf = (appId: string): DialOptions | undefined => this.#cluster?.linkTarget(appId);
     this.#links = new Replicator({
       config,
       streamsOf,
       platform,
       log,
-      ...(config.cluster !== undefined && { evaluates }),
+      ...(config.cluster !== undefined && { cluster: { evaluates, targetOf } }),
     });
     this.#remote = new RemoteExecution({
       syncOf: (appId) => this.#sync.syncOf(appId),
@@ -275,6 +280,7 @@ export class RunningServer {
       auth: this.#auth,
       source: () => this.#opened,
       answerOf: (listener) => this.#answerOf(listener),
+      links: this.#links,
       onRole: () => this.#links.rolesChanged(),
       onCutOff: () => this.#sync.dismissAll("this node is cut off from its cluster"),
       onFatal: this.#onFatal,
@@ -364,7 +370,7 @@ export class RunningServer {
       config: this.#config,
       registry,
       apps,
-      links: this.#links,
+      linkStatus: (replication) => this.#linkStatus(replication),
       log,
       platform,
       dataUrl: () => this.#config.publicUrl ?? this.#http?.url,
@@ -445,7 +451,7 @@ export class RunningServer {
     const data = dataEndpoints({ gate, transactionWaitMs, publicUrl, remote });
     const devices = deviceEndpoints({ gate, syncOf: (appId) => this.#sync.syncOf(appId) });
     const upload = uploadEndpoint({ gate, sizeMax: attachmentSizeMax, onRefused });
-    const find = (app: OpenApp, id: string) => this.#links.findContent(app, id);
+    const find = (app: OpenApp, id: string) => this.#findContent(app, id);
     const attachments = [upload, downloadEndpoint({ gate, find })];
     return new Router({
       endpoints: [
@@ -463,6 +469,23 @@ export class RunningServer {
       cors,
       log,
     });
+  }
+
+  /** In a cluster one node runs the links of an app. */
+  async #linkStatus(replication: Replication): Promise<Value> {
+    const { appId, name } = replication;
+    const links = this.#links;
+    if (this.#cluster === undefined || !links.isElsewhere(appId)) {
+      return linkStatus(replication, links);
+    }
+    return this.#cluster.linkStatus(appId, name);
+  }
+
+  #findContent(app: OpenApp, id: string): Promise<ContentOutcome> {
+    const links = this.#links;
+    if (this.#cluster === undefined || !links.isElsewhere(app.id))
+      return links.findContent(app, id);
+    return this.#cluster.findContent(app.id, id);
   }
 
   #passOnData(request: HttpRequest, appId: string, body: Uint8Array): Promise<Answer> {

@@ -25,16 +25,20 @@ import type { Answer } from "../http/answer.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import type { HttpServer, NamedAnswer } from "../http/http-server.ts";
 import { isElsewhere } from "../http/refusal.ts";
+import type { ContentOutcome } from "../link/app-contents.ts";
+import { LINK_PATH } from "../link/link-listener.ts";
 import type { ClusterStats } from "../observability/cluster-metrics.ts";
 import { describeError, type Log } from "../observability/log.ts";
 import type { AuditAction, Author } from "../registry/audit-log.ts";
 import type { Registry } from "../registry/registry.ts";
 import { REGISTRY_STORE } from "../stores/stores.ts";
+import type { DialOptions } from "../sync/dial.ts";
 import type { Bus } from "./bus.ts";
 import { clusterStatus, ownStatus, type StatusHost } from "./cluster-status.ts";
 import { ClusterStores } from "./cluster-stores.ts";
 import { Elections } from "./elections.ts";
 import { Evaluators } from "./evaluators.ts";
+import { type LinkProceduresHost, linkProcedures, type NodeLinks } from "./link-procedures.ts";
 import { LogReach } from "./log-reach.ts";
 import { Membership, type NodeInfo } from "./membership.ts";
 import { type ConnectedLogs, connectLogs } from "./nats/connect-logs.ts";
@@ -68,6 +72,7 @@ export interface ClusterHost {
   readonly answerOf: (
     listener: string,
   ) => ((request: HttpRequest) => Promise<NamedAnswer>) | undefined;
+  readonly links: NodeLinks;
   /** Called when this node has begun or ceased to evaluate a store. */
   readonly onRole: (store: string) => void;
   /** Called when nothing must be served any more, until the log can be reached again. */
@@ -193,6 +198,7 @@ export class Cluster {
     const procedures = (): { [name: string]: Procedure } => ({
       ...nodeProcedures(() => opened(cluster).#proceduresHost()),
       ...peerProcedures(() => opened(cluster).peers),
+      ...linkProcedures(() => opened(cluster).#linksHost()),
       status: async () => ownStatus(opened(cluster).#statusHost()),
     });
     const http = await listenForNodes({
@@ -203,6 +209,7 @@ export class Cluster {
       procedures: { ...procedures(), ...upkeepProcedures(upkeep) },
       endpoints: upkeepEndpoints(upkeep),
       answerOf: host.answerOf,
+      takeLink: (asked, passed) => host.links.takePassed(asked, passed),
       sequenceOf: (store) => cluster?.stores.find(store)?.position.sequence,
       log,
     });
@@ -326,6 +333,25 @@ export class Cluster {
     }
   }
 
+  /** How a link is passed on to the node that evaluates an app; undefined if there is none now. */
+  linkTarget(appId: string): DialOptions | undefined {
+    const url = this.#evaluators.known(appId);
+    if (url === undefined) return undefined;
+    return this.#client.dialOptions(url, LINK_PATH);
+  }
+
+  /** Status of the links of a replication, from the node that runs them. */
+  linkStatus(appId: string, name: string): Promise<ValueObject> {
+    return this.#evaluators.call(appId, "link_status", { app: appId, name });
+  }
+
+  /** Searches a content at linked Big Peers, from the node that runs the links. */
+  async findContent(appId: string, id: string): Promise<ContentOutcome> {
+    const found = await this.#evaluators.call(appId, "find_content", { app: appId, id });
+    await this.#caughtUp(appId, Number(found["sequence"]));
+    return found["outcome"] as ContentOutcome;
+  }
+
   /** Writes when API keys were last used, where the registry is evaluated. */
   async noteUses(uses: readonly (readonly [string, number])[]): Promise<void> {
     await this.#evaluators.call(REGISTRY_STORE, "uses", { uses });
@@ -387,6 +413,13 @@ export class Cluster {
   #proceduresHost(): ProceduresHost {
     const { auth, platform } = this.#host;
     return { auth, platform, stores: this.stores, source: () => this.#source() };
+  }
+
+  #linksHost(): LinkProceduresHost {
+    const { links } = this.#host;
+    const sequenceOf = (store: string): number | undefined =>
+      this.stores.find(store)?.position.sequence;
+    return { links, source: () => this.#source(), sequenceOf };
   }
 
   #statusHost(): StatusHost {

@@ -38,7 +38,7 @@ export class Evaluators {
     const { elapsed } = this.#host;
     const endMs = elapsed() + waitMs;
     do {
-      const url = this.#known(store);
+      const url = this.known(store);
       if (url !== undefined) return url;
       await sleep(POLL_MS);
     } while (elapsed() < endMs);
@@ -56,7 +56,7 @@ export class Evaluators {
   ): Promise<T> {
     const replaced = new AbortController();
     const timer = setInterval(() => {
-      const now = this.#known(store);
+      const now = this.known(store);
       if (now !== undefined && now !== url) replaced.abort(new Error("another node evaluates now"));
     }, REPLACED_MS);
     try {
@@ -89,7 +89,7 @@ export class Evaluators {
   }
 
   /** Of the node that evaluates a store now, as far as it is known here, and if it is alive. */
-  #known(store: string): string | undefined {
+  known(store: string): string | undefined {
     const { stores, membership, ownUrl } = this.#host;
     const replica = stores().find(store);
     if (replica?.role === "evaluating") return ownUrl();

@@ -24,6 +24,8 @@ import {
   type Value,
 } from "@bigpeer/protocol";
 
+import type { DialOptions } from "../sync/dial.ts";
+
 export const SECRET_HEADER = "x-bigpeer-cluster";
 
 /** Certificates of this node, and the CA that signs those of all nodes (mutual TLS). */
@@ -83,11 +85,13 @@ export class NodeUnreached extends Error {
 
 export class NodeClient {
   readonly #secret: string;
+  readonly #tls: NodeTls | undefined;
   readonly #agent: Agent;
   readonly #secureAgent: SecureAgent;
 
   constructor(secret: string, tls: NodeTls | undefined) {
     this.#secret = secret;
+    this.#tls = tls;
     const kept = { keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS };
     this.#agent = new Agent(kept);
     this.#secureAgent = new SecureAgent({ ...kept, ...tls });
@@ -182,6 +186,16 @@ export class NodeClient {
     if (typeof code !== "string") return result;
     const text = typeof message === "string" ? message : "an error of another node";
     throw new PeerError(code as ErrorCode, text);
+  }
+
+  /** How a WebSocket to a node is opened. */
+  dialOptions(url: string, path: string): DialOptions {
+    return {
+      url: new URL(path, url.replace(/^http/, "ws")).href,
+      headers: { [SECRET_HEADER]: this.#secret },
+      timeoutMs: CONNECT_MS_MAX,
+      ...(this.#tls && { tls: this.#tls }),
+    };
   }
 
   close(): void {

@@ -12,10 +12,20 @@ import { decodeCbor, encodeCbor, PeerError, type Value } from "@bigpeer/protocol
 import type { TlsFiles } from "../config/config.ts";
 import { contentAnswer } from "../http/answer.ts";
 import type { HttpRequest } from "../http/http-request.ts";
-import { type HttpServer, listenHttp, type NamedAnswer } from "../http/http-server.ts";
-import { Refusal } from "../http/refusal.ts";
+import {
+  type HttpServer,
+  listenHttp,
+  type NamedAnswer,
+  type UpgradeRequest,
+} from "../http/http-server.ts";
+import { Refusal, unavailable } from "../http/refusal.ts";
 import { type Endpoint, messageBody, Router } from "../http/router.ts";
+import { LINKS_MAX } from "../limits/limits.ts";
+import type { PassedLink } from "../link/incoming-link.ts";
+import { isLinkRequest } from "../link/link-listener.ts";
+import { passedLinkOf } from "../link/link-relays.ts";
 import { describeError, type Log } from "../observability/log.ts";
+import { refuse } from "../sync/sync-endpoint.ts";
 import { SECRET_HEADER } from "./node-client.ts";
 
 /** Answers a call of another node. What it throws goes back to the caller. */
@@ -33,6 +43,8 @@ export interface NodeListenerHost {
   readonly answerOf: (
     listener: string,
   ) => ((request: HttpRequest) => Promise<NamedAnswer>) | undefined;
+  /** Takes a link that another node passes on; false if it cannot. */
+  readonly takeLink: (asked: UpgradeRequest, passed: PassedLink) => boolean;
   /** The last entry of the log that an open store has. */
   readonly sequenceOf: (store: string) => number | undefined;
   readonly log: Log;
@@ -74,7 +86,21 @@ export function listenForNodes(host: NodeListenerHost): Promise<HttpServer> {
     return sequence === undefined ? given : withSequence(given, sequence);
   };
   const { log, tls } = host;
-  return listenHttp({ host: host.host, port: host.port, log, tls, answer });
+  const take = (asked: UpgradeRequest): boolean => takeLink(asked, host, secretHash);
+  const upgrades = { connectionsMax: LINKS_MAX, take };
+  return listenHttp({ host: host.host, port: host.port, log, tls, upgrades, answer });
+}
+
+/** Answers a request for a WebSocket: the link of another Big Peer that a node passes on. */
+function takeLink(asked: UpgradeRequest, host: NodeListenerHost, secretHash: Buffer): boolean {
+  const { headers } = asked.incoming;
+  if (!isSecret({ headers }, secretHash) || !isLinkRequest(asked)) return false;
+  const passed = passedLinkOf(headers);
+  if (passed === undefined) return false;
+  if (!host.takeLink(asked, passed)) {
+    refuse(asked.socket, unavailable("the replication port of this node is not open", 1));
+  }
+  return true;
 }
 
 function withSequence(answer: NamedAnswer, sequence: number): NamedAnswer {
@@ -147,7 +173,7 @@ function refused(request: HttpRequest): HttpRequest {
   };
 }
 
-function isSecret({ headers }: HttpRequest, secretHash: Buffer): boolean {
+function isSecret({ headers }: Pick<HttpRequest, "headers">, secretHash: Buffer): boolean {
   // Hashes have equal length, so the time of the comparison reveals nothing about the secret.
   return timingSafeEqual(hash(String(headers[SECRET_HEADER] ?? "")), secretHash);
 }

@@ -5,6 +5,9 @@
  *
  * Nothing is opened, read or revealed before a valid proof. A caller without the secret of an app
  * gets the same answer in the same time, whether the app exists here or not (S83).
+ *
+ * In a cluster a link may come from another node, which has answered `link` itself. The proof is
+ * checked here again.
  */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
@@ -31,6 +34,15 @@ export interface ProvenLink {
   readonly nonce: Uint8Array;
   /** The messages so far, for the link that continues. */
   readonly heard: readonly Uint8Array[];
+  /** Whether another node of the cluster has passed it on. */
+  readonly isPassedOn: boolean;
+}
+
+/** A connection that another node of the cluster passes on: it has sent `link` and its nonce. */
+export interface PassedLink {
+  /** Address of the Big Peer that dialled. */
+  readonly remoteAddress: string;
+  readonly nonce: Uint8Array;
 }
 
 export interface IncomingLinkHost {
@@ -50,7 +62,15 @@ export interface IncomingLinkHost {
 /** One sentence for all: it must not reveal which apps there are (S83). */
 const UNKNOWN = "there is no such app to be linked with here, or its replication secret is another";
 
-const NONCE_SIZE = 32;
+export const NONCE_SIZE = 32;
+
+/** A connection to the replication port. */
+interface Connected {
+  readonly channel: WebSocketChannel;
+  readonly remoteAddress: string;
+  /** When it connected, on a monotonic clock. */
+  readonly startMs: number;
+}
 
 export class IncomingLink implements ChannelListener {
   readonly remoteAddress: string;
@@ -60,16 +80,19 @@ export class IncomingLink implements ChannelListener {
   readonly #host: IncomingLinkHost;
   #phase: "waiting" | "proving" | "over" = "waiting";
   #hello: LinkHello | undefined;
-  #nonce: Uint8Array = new Uint8Array();
+  #nonce: Uint8Array;
+  readonly #isPassedOn: boolean;
   #heard: Uint8Array[] = [];
 
+  /** `passed` is given for a link that another node of the cluster passes on. */
   constructor(
-    channel: WebSocketChannel,
-    remoteAddress: string,
-    startMs: number,
+    { channel, remoteAddress, startMs }: Connected,
     host: IncomingLinkHost,
+    passed?: PassedLink,
   ) {
     this.#channel = channel;
+    this.#isPassedOn = passed !== undefined;
+    this.#nonce = passed?.nonce ?? host.random(NONCE_SIZE);
     this.remoteAddress = remoteAddress;
     this.startMs = startMs;
     this.#host = host;
@@ -145,9 +168,9 @@ export class IncomingLink implements ChannelListener {
       );
       return this.dismiss({ code: "version", message });
     }
-    this.#nonce = this.#host.random(NONCE_SIZE);
     this.#heard.push(bytes);
     this.#phase = "proving";
+    if (this.#isPassedOn) return;
     const own: LinkHello = { ...hello, t: "link", version: SYNC_VERSION, nonce: this.#nonce };
     this.#channel.send(encodeMessage(own));
   }
@@ -167,8 +190,14 @@ export class IncomingLink implements ChannelListener {
     this.#channel.pause();
     const { remoteAddress } = this;
     const heard = [...this.#heard, bytes];
-    const link = { channel: this.#channel, appId: app, remoteAddress, nonce: this.#nonce, heard };
-    this.#host.proven(this, link);
+    this.#host.proven(this, {
+      channel: this.#channel,
+      appId: app,
+      remoteAddress,
+      nonce: this.#nonce,
+      heard,
+      isPassedOn: this.#isPassedOn,
+    });
   }
 }
 

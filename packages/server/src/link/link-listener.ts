@@ -23,7 +23,12 @@ import {
 import type { Log } from "../observability/log.ts";
 import { refuse } from "../sync/sync-endpoint.ts";
 import type { ChannelMaker } from "../sync/web-socket.ts";
-import { IncomingLink, type IncomingLinkHost, type ProvenLink } from "./incoming-link.ts";
+import {
+  IncomingLink,
+  type IncomingLinkHost,
+  type PassedLink,
+  type ProvenLink,
+} from "./incoming-link.ts";
 import type { LinkEnd } from "./link-dialler.ts";
 
 export interface LinkListenerOptions {
@@ -138,22 +143,26 @@ export class LinkListener implements IncomingLinkHost {
     this.#incoming.delete(incoming);
   }
 
+  /** Takes a connection that another node of the cluster passes on. */
+  takePassed(asked: UpgradeRequest, passed: PassedLink): void {
+    this.#begin({ ...asked, remoteAddress: passed.remoteAddress }, passed);
+  }
+
   #take(asked: UpgradeRequest): boolean {
+    const isHere = isLinkRequest(asked);
+    if (isHere) this.#begin(asked);
+    return isHere;
+  }
+
+  #begin(asked: UpgradeRequest, passed?: PassedLink): void {
     const { incoming, socket, remoteAddress } = asked;
-    const { method, url = "", headers } = incoming;
-    if (method !== "GET" || headers.upgrade?.toLowerCase() !== "websocket") return false;
-    if (pathOf(url) !== LINK_PATH) return false;
-    const refusal = this.#refusalFor(remoteAddress, headers.origin);
-    if (refusal !== undefined) {
-      refuse(socket, refusal);
-      return true;
-    }
+    const refusal = this.#refusalFor(remoteAddress, incoming.headers.origin);
+    if (refusal !== undefined) return refuse(socket, refusal);
     const { channels, elapsed } = this.#options;
     const channel = channels.accept(asked);
-    if (channel !== undefined) {
-      this.#incoming.add(new IncomingLink(channel, remoteAddress, elapsed(), this));
-    }
-    return true;
+    if (channel === undefined) return;
+    const connected = { channel, remoteAddress, startMs: elapsed() };
+    this.#incoming.add(new IncomingLink(connected, this, passed));
   }
 
   #refusalFor(remoteAddress: string, origin: string | undefined): Refusal | undefined {
@@ -172,6 +181,12 @@ export class LinkListener implements IncomingLinkHost {
       ? unavailable("there are as many links as there may be", RETRY_SECONDS)
       : undefined;
   }
+}
+
+export function isLinkRequest({ incoming }: UpgradeRequest): boolean {
+  const { method, url = "", headers } = incoming;
+  const isWebSocket = method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
+  return isWebSocket && pathOf(url) === LINK_PATH;
 }
 
 function linkEndpoint() {

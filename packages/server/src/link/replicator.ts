@@ -15,6 +15,7 @@ import type { OpenApp } from "../apps/open-app.ts";
 import type { AppUse } from "../apps/open-apps.ts";
 import { FailedCredentials } from "../auth/failed-credentials.ts";
 import type { Config } from "../config/config.ts";
+import type { UpgradeRequest } from "../http/http-server.ts";
 import { readTls } from "../http/tls.ts";
 import {
   LINK_GREETING_SIZE_MAX,
@@ -30,11 +31,12 @@ import type { Replication } from "../registry/replications.ts";
 import type { DialOptions } from "../sync/dial.ts";
 import { ChannelMaker } from "../sync/web-socket.ts";
 import { AppContents, type ContentOutcome } from "./app-contents.ts";
-import { hmacOf, type IncomingLink, type ProvenLink } from "./incoming-link.ts";
+import { hmacOf, type IncomingLink, type PassedLink, type ProvenLink } from "./incoming-link.ts";
 import { LinkConnection } from "./link-connection.ts";
 import type { LinkEnd } from "./link-dialler.ts";
 import { LinkFiles } from "./link-files.ts";
 import { LINK_PATH, LinkListener } from "./link-listener.ts";
+import { ELSEWHERE, LinkRelays } from "./link-relays.ts";
 import { type LinkReport, syncRow } from "./link-report.ts";
 import { linkStats, NO_LINK_STATS } from "./link-stats.ts";
 import { type Attempt, type LinkEvent, LinkedApp } from "./linked-app.ts";
@@ -54,8 +56,16 @@ export interface ReplicatorOptions {
   readonly streamsOf: (app: OpenApp) => LinkStreams;
   readonly platform: Platform;
   readonly log: Log;
-  /** In a cluster, whether this node evaluates an open app: only then it runs its links. */
-  readonly evaluates?: ((appId: string) => boolean) | undefined;
+  /** Undefined on one machine. */
+  readonly cluster?: LinkCluster | undefined;
+}
+
+/** The nodes of a cluster, among which one runs the links of an app. */
+export interface LinkCluster {
+  /** Whether this node evaluates an open app: only then it runs its links. */
+  readonly evaluates: (appId: string) => boolean;
+  /** How the node that does is dialled; undefined if there is none now. */
+  readonly targetOf: (appId: string) => DialOptions | undefined;
 }
 
 type LinkStreams = ConstructorParameters<typeof Link>[0]["streams"];
@@ -68,18 +78,12 @@ const LISTEN_RETRY_MS = 10_000;
 /** When a connected Big Peer retries at an app that cannot be opened now. */
 const OPENING_AFTER_MS = 5_000;
 
-/** The other Big Peer tries again, and may reach the node that runs the links. */
-const ELSEWHERE = [
-  "busy",
-  "another node of the cluster runs the links of this app",
-  OPENING_AFTER_MS,
-] as const;
-
 const CHANCES = 2 ** 32;
 
 export class Replicator {
   readonly #options: ReplicatorOptions;
   readonly #channels = new ChannelMaker(LINK_UNREAD_SIZE_MAX, LINK_GREETING_SIZE_MAX);
+  readonly #relays: LinkRelays;
   readonly #failed: FailedCredentials;
   readonly #apps = new Map<string, LinkedApp>();
   /** Refusals of callers that named no existing app, by the reason. */
@@ -103,6 +107,8 @@ export class Replicator {
   constructor(options: ReplicatorOptions) {
     this.#options = options;
     this.#failed = new FailedCredentials(() => options.platform.elapsed());
+    const targetOf = (appId: string): DialOptions | undefined => options.cluster?.targetOf(appId);
+    this.#relays = new LinkRelays(this.#channels, targetOf);
   }
 
   /** Where other Big Peers connect; undefined while the port is closed. */
@@ -138,6 +144,12 @@ export class Replicator {
     this.registryChanged({ isOfLinks: true, appIds: new Set(), keyIds: new Set() });
   }
 
+  /** Takes a link that another node of the cluster passes on. False while the port is closed. */
+  takePassed(asked: UpgradeRequest, passed: PassedLink): boolean {
+    this.#listener?.takePassed(asked, passed);
+    return this.#listener !== undefined;
+  }
+
   /** Call before an app is closed: its links end. */
   appClosing(app: OpenApp): void {
     const linked = this.#apps.get(app.id);
@@ -166,9 +178,15 @@ export class Replicator {
     clearInterval(this.#timer);
     for (const app of this.#apps.values()) app.close("closing", "the server is closing");
     this.#giveUpCalls();
+    this.#relays.close();
     await this.#listening?.catch(() => {});
     await Promise.all([this.#listener?.close(), this.#emptied()]);
     await Promise.all(this.#releases);
+  }
+
+  /** Whether another node of the cluster runs the links of an app. */
+  isElsewhere(appId: string): boolean {
+    return this.#options.cluster?.evaluates(appId) === false;
   }
 
   /** Searches a missing content at the partners of the app. Never rejects. */
@@ -251,14 +269,10 @@ export class Replicator {
     }
     for (const [id, replications] of byApp) {
       const secret = this.#secretOf(id);
-      if (this.#isElsewhere(id)) this.#rest(this.#appOf(id), secret);
+      if (this.isElsewhere(id)) this.#rest(this.#appOf(id), secret);
       else this.#appOf(id).follow(replications, secret);
     }
     this.#keepOpen([...byApp.keys()]);
-  }
-
-  #isElsewhere(appId: string): boolean {
-    return this.#options.evaluates?.(appId) === false;
   }
 
   /** Another node of the cluster runs the links of the app. */
@@ -269,7 +283,7 @@ export class Replicator {
 
   /** In a cluster an app with links is open on every node, so that one of them evaluates it. */
   #keepOpen(appIds: readonly string[]): void {
-    if (this.#options.evaluates === undefined) return;
+    if (this.#options.cluster === undefined) return;
     for (const [id, held] of this.#held) {
       if (appIds.includes(id)) continue;
       this.#held.delete(id);
@@ -389,10 +403,12 @@ export class Replicator {
   }
 
   #accept(proven: ProvenLink): void {
-    const { appId, channel, remoteAddress } = proven;
+    const { appId, channel, remoteAddress, isPassedOn } = proven;
+    const isElsewhere = this.isElsewhere(appId);
+    if (isElsewhere && !isPassedOn) return this.#relays.pass(proven);
     const connection = this.#connectionOf(appId, { channel, side: "accept", remoteAddress });
     this.#appOf(appId).accept(connection);
-    if (this.#isElsewhere(appId)) return connection.end(...ELSEWHERE);
+    if (isElsewhere) return connection.end(...ELSEWHERE);
     void this.#begin(appId, connection, proven);
   }
 
@@ -522,6 +538,7 @@ export class Replicator {
 
   #tick(): void {
     this.#listener?.tick();
+    this.#relays.tick();
     this.#giveUpCalls();
     for (const [id, app] of this.#apps) {
       try {
@@ -538,7 +555,7 @@ export class Replicator {
   }
 
   #acceptedCount(): number {
-    let count = 0;
+    let count = this.#relays.count;
     for (const { connections } of this.#apps.values()) {
       for (const { side } of connections) if (side === "accept") count++;
     }

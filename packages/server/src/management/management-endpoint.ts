@@ -15,7 +15,6 @@ import { elsewhere, isElsewhere, Refusal } from "../http/refusal.ts";
 import { decoderOf, isUtf8 } from "../http/request-format.ts";
 import type { Endpoint, Place } from "../http/router.ts";
 import { MANAGEMENT_BODY_SIZE_MAX, MANAGEMENT_VALUES_SIZE_MAX } from "../limits/limits.ts";
-import type { LinkReport } from "../link/link-report.ts";
 import type { Log } from "../observability/log.ts";
 import type { Author } from "../registry/audit-log.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -30,8 +29,8 @@ export interface ManagementHost {
   readonly config: Pick<Config, "namespace" | "name" | "appGraceMs">;
   readonly registry: Registry;
   readonly apps: Pick<OpenApps, "closeApp">;
-  /** Status of links; absent without links. */
-  readonly links?: LinkReports | undefined;
+  /** Status of the links of a replication; absent without links. */
+  readonly linkStatus?: ((replication: Replication) => Promise<Value>) | undefined;
   readonly gate: ManagementGate;
   readonly platform: Platform;
   readonly log: Log;
@@ -39,13 +38,6 @@ export interface ManagementHost {
   readonly clusterStatus?: (() => Promise<Value>) | undefined;
   /** Sends a request to the node of the cluster that evaluates the registry. */
   readonly passOn?: ((request: HttpRequest, body: Uint8Array) => Promise<Answer>) | undefined;
-}
-
-/** Reports the status of the links of a replication. */
-export interface LinkReports {
-  reports(replication: Replication): readonly LinkReport[];
-  /** Attachments of an app whose content is not here; undefined if the app was never linked. */
-  missingContents(appId: string): Promise<number | undefined>;
 }
 
 /** One path and the handlers of its methods. */

@@ -28,7 +28,6 @@ import { AUDIT_RESOURCES } from "./audit-resource.ts";
 import { CLUSTER_RESOURCES } from "./cluster-resource.ts";
 import { DELETED_APP_RESOURCES } from "./deleted-apps-resource.ts";
 import {
-  type LinkReports,
   type ManagementHost,
   managementEndpoint,
   type Resource,
@@ -59,8 +58,8 @@ export interface ManagementOptions {
   readonly config: Config;
   readonly registry: Registry;
   readonly apps: Pick<OpenApps, "closeApp">;
-  /** Status of links; absent without links. */
-  readonly links?: LinkReports;
+  /** Status of the links of a replication; absent without links. */
+  readonly linkStatus?: ManagementHost["linkStatus"];
   readonly log: Log;
   readonly platform: Platform;
   /** URL of the data API, for the answer to a path of it. */
@@ -140,13 +139,13 @@ export class ManagementServer {
 }
 
 function managementEndpoints(options: ManagementOptions) {
-  const { config, registry, apps, links, log, platform, passOn, clusterStatus } = options;
+  const { config, registry, apps, linkStatus, log, platform, passOn, clusterStatus } = options;
   const gate = new ManagementGate({
     adminToken: config.adminToken,
     failed: new FailedCredentials(() => platform.elapsed()),
     platform,
   });
-  const host = { config, registry, apps, links, gate, platform, log, passOn, clusterStatus };
+  const host = { config, registry, apps, linkStatus, gate, platform, log, passOn, clusterStatus };
   return RESOURCES.map((resource) => managementEndpoint(host, resource));
 }
 

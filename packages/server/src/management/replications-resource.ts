@@ -8,7 +8,7 @@
  */
 
 import type { Value } from "@bigpeer/protocol";
-import { showReport } from "../link/link-report.ts";
+import { linkStatus } from "../link/link-status.ts";
 import type { Replication } from "../registry/replications.ts";
 import type { ManagementCall, Resource } from "./management-endpoint.ts";
 import { pageBody } from "./page.ts";
@@ -47,11 +47,7 @@ export const REPLICATION_RESOURCES: readonly Resource[] = [
     methods: {
       GET: async (call) => {
         const replication = call.registry.replications.get(...nameOf(call));
-        const { name, appId } = replication;
-        const { links } = call.host;
-        const missingAttachments = (await links?.missingContents(appId)) ?? null;
-        const reports = links?.reports(replication) ?? [];
-        return { name, missingAttachments, links: reports.map(showReport) };
+        return (call.host.linkStatus ?? linkStatus)(replication);
       },
     },
   },

@@ -9,6 +9,8 @@ export interface DialOptions {
   readonly url: string;
   /** Own certificate, and the CA that verifies the certificate of the other side. */
   readonly tls?: Pick<TlsOptions, "cert" | "key" | "ca" | "minVersion">;
+  /** Further headers of the request. */
+  readonly headers?: { readonly [name: string]: string };
   readonly timeoutMs: number;
 }
 

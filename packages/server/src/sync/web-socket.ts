@@ -127,9 +127,11 @@ export class ChannelMaker {
   }
 
   /** Connects to another server. Returns a function that gives up the attempt. */
-  dial({ url, tls, timeoutMs }: DialOptions, handlers: DialHandlers<WebSocketChannel>): () => void {
+  dial(options: DialOptions, handlers: DialHandlers<WebSocketChannel>): () => void {
+    const { url, tls, headers, timeoutMs } = options;
     const webSocket = new ReportingWebSocket(url, {
       ...tls,
+      ...(headers && { headers }),
       perMessageDeflate: false,
       skipUTF8Validation: true,
       autoPong: false,

@@ -6,18 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ClusterNode } from "../../../../prove/cluster/cluster-processes.mjs";
-import { eventually, RunningCluster } from "./support/running-cluster.ts";
-
-async function manage(node: ClusterNode, method: string, path: string, body?: object) {
-  const answer = await fetch(`${node.managementUrl}/namespace/default/bigPeer/big-peer${path}`, {
-    method,
-    headers: { "content-type": "application/json" },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${answer.status}: ${text}`);
-  return text === "" ? null : (JSON.parse(text) as { appId?: string });
-}
+import { eventually, manage, RunningCluster } from "./support/running-cluster.ts";
 
 function hasData({ dataDir }: ClusterNode, appId: string): boolean {
   return existsSync(join(dataDir, "apps", appId));
@@ -26,7 +15,9 @@ function hasData({ dataDir }: ClusterNode, appId: string): boolean {
 test("the data of a deleted app is removed on all nodes, with its log", async () => {
   const cluster = await RunningCluster.start(["--cluster-away", "5", "--app-grace", "0"]);
   const [one, two, three] = cluster.nodes as [ClusterNode, ClusterNode, ClusterNode];
-  const { appId = "" } = (await manage(one, "POST", "/app", { name: "short" })) ?? {};
+  const { appId = "" } = (await manage(one, "POST", "/app", { name: "short" })) as {
+    appId?: string;
+  };
   // A closed app comes to all nodes by itself.
   for (const node of cluster.nodes) await eventually(() => expect(hasData(node, appId)).toBe(true));
   await manage(two, "DELETE", "/app/short");

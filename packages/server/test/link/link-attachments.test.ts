@@ -9,7 +9,6 @@ import { dirname, join } from "node:path";
 import type { FetchMessage, LinkMessage } from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
-import type { OpenApp } from "../../src/apps/open-app.ts";
 import { idOf } from "../support/attachment-client.ts";
 import { LinkCaller } from "../support/link-caller.ts";
 import { LINK_SECRET, LINKED_APP, LinkedServer } from "../support/linked-server.ts";
@@ -33,48 +32,15 @@ async function pull(follower: LinkedServer, from: LinkedServer, settings: object
   await follower.replicate("POST", { connections, queriesByCollection: ALL_CARS, ...settings });
 }
 
-async function withApp<T>(server: LinkedServer, work: (app: OpenApp) => T | Promise<T>) {
-  const use = await server.server.apps.use(LINKED_APP);
-  try {
-    return await work(use.app);
-  } finally {
-    use.release();
-  }
-}
-
-/** Uploads a content. */
-function add(server: LinkedServer, content: Uint8Array): Promise<string> {
-  async function* whole(): AsyncGenerator<Uint8Array> {
-    yield content;
-  }
-  return withApp(server, async (app) => (await app.attachments.add(whole(), "ann")).id);
-}
-
-/** Writes a document that refers to a content, whether or not that is here. */
-async function refer(
-  server: LinkedServer,
-  id: string,
-  len: number,
-  place: readonly [collection: string, id: string] = ["cars", "1"],
-): Promise<void> {
-  const [collection, document] = place;
-  const fields = { photo: { id, len, metadata: {} } };
-  const types = { photo: "attachment" } as const;
-  const operation = { kind: "insert", collection, id: document, fields, types } as const;
-  await withApp(server, ({ store }) =>
-    store.transact((transaction) => void transaction.apply([operation])),
-  );
-}
-
 /** Uploads content and writes a document with it. */
 async function put(server: LinkedServer, content: Uint8Array, document = "1"): Promise<string> {
-  const id = await add(server, content);
-  await refer(server, id, content.length, ["cars", document]);
+  const id = await server.upload(content);
+  await server.refer(id, content.length, ["cars", document]);
   return id;
 }
 
 function pathOf(server: LinkedServer, id: string): Promise<string> {
-  return withApp(server, ({ attachments }) => attachments.path(id));
+  return server.withApp(({ attachments }) => attachments.path(id));
 }
 
 async function hasFile(server: LinkedServer, id: string): Promise<boolean> {
@@ -82,7 +48,7 @@ async function hasFile(server: LinkedServer, id: string): Promise<boolean> {
 }
 
 function hasContent(server: LinkedServer, id: string): Promise<boolean> {
-  return withApp(server, ({ attachments }) => attachments.has(id));
+  return server.withApp(({ attachments }) => attachments.has(id));
 }
 
 /** Resolves when a document has come. */
@@ -167,8 +133,8 @@ test("[M36] eager contents arrive soon after their documents, also earlier ones,
   await fetched(south, later);
   expect(readFileSync(await pathOf(south, ids[0] ?? "")).equals(large)).toBe(true);
   await noneMissing(south);
-  const partner = await withApp(north, ({ store }) => store.identity.historyId);
-  await withApp(south, async ({ store, attachments }) => {
+  const partner = await north.withApp(({ store }) => store.identity.historyId);
+  await south.withApp(async ({ store, attachments }) => {
     const time = store.read((view) => view.head.time);
     expect(await attachments.removeOrphans(time, 100)).toBe(0);
     expect(store.read((view) => view.attachment(later))).toEqual({
@@ -184,10 +150,10 @@ test.runIf(isFullSize)(
   async () => {
     const [north, south] = await linkTwo({ attachments: "eager" });
     const content = Buffer.from("uploaded late");
-    await refer(north, idOf(content), content.length);
+    await north.refer(idOf(content), content.length);
     await arrived(south);
     expect(await missing(south)).toBe(1);
-    await add(north, content);
+    await north.upload(content);
     await fetched(south, idOf(content));
     await noneMissing(south);
   },
@@ -227,7 +193,7 @@ test("[M36] content that no side has is 404, and 503 while a side that may have 
   const [north, south] = await linkTwo();
   const key = await keyOf(south);
   const id = idOf(Buffer.from("nowhere"));
-  await refer(north, id, 7);
+  await north.refer(id, 7);
   await arrived(south);
   const none = await download(south, key, id);
   expect([none.status, JSON.parse(Buffer.from(none.bytes).toString())]).toEqual([
@@ -255,7 +221,7 @@ test.runIf(isFullSize)(
     const content = randomBytes(300_000);
     const id = await put(north, content);
     const nowhere = idOf(Buffer.from("nowhere"));
-    await refer(north, nowhere, 7, ["cars", "2"]);
+    await north.refer(nowhere, 7, ["cars", "2"]);
     await arrived(south, "2");
     const { status, bytes } = await download(south, key, id);
     expect([status, idOf(bytes)]).toEqual([200, id]);
@@ -278,7 +244,7 @@ test("[S55] an interrupted fetch continues where it was, also after a restart, a
   const key = await keyOf(south);
   const content = randomBytes(300_000);
   const id = idOf(content);
-  await refer(south, id, content.length);
+  await south.refer(id, content.length);
   const first = await byHand(south);
   const lost = download(south, key, id);
   expect(await heard(first, "fetch")).toEqual({ t: "fetch", id, offset: 0 });
@@ -304,7 +270,7 @@ test("[S55] wrong content is not kept, whatever it looks like, and the right con
   const key = await keyOf(south);
   const content = Buffer.from("the right content");
   const id = idOf(content);
-  await refer(south, id, content.length);
+  await south.refer(id, content.length);
   const partner = await byHand(south);
   await heard(partner, "subscribe");
   const answer = async (give: (asked: FetchMessage) => void): Promise<number> => {
@@ -328,7 +294,7 @@ test("[S55] content that one partner corrupted is refused at its end, and arrive
   const key = await keyOf(south);
   const content = Buffer.from("0123456789");
   const id = idOf(content);
-  await refer(south, id, 10);
+  await south.refer(id, 10);
   const folder = dirname(dirname(await pathOf(south, id)));
   const partner = await byHand(south);
   await heard(partner, "subscribe");
@@ -349,9 +315,9 @@ test("[S89] a link sends content only if a document of a collection that the oth
   const north = await LinkedServer.start();
   await north.replicate("POST", {});
   const followed = await put(north, Buffer.from("followed"));
-  const other = await add(north, Buffer.from("of another collection"));
-  await refer(north, other, 21, ["boats", "1"]);
-  const orphan = await add(north, Buffer.from("nobody refers to it"));
+  const other = await north.upload(Buffer.from("of another collection"));
+  await north.refer(other, 21, ["boats", "1"]);
+  const orphan = await north.upload(Buffer.from("nobody refers to it"));
   const caller = await byHand(north);
   const ask = async (id: string, offset = 0): Promise<unknown> => {
     caller.say({ t: "fetch", id, offset });

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { onTestFinished, vi } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
+import type { OpenApp } from "../../src/apps/open-app.ts";
 import type { Config } from "../../src/config/config.ts";
 import type { LogFields } from "../../src/observability/log.ts";
 import { type RunningServer, startServer } from "../../src/server.ts";
@@ -43,11 +44,13 @@ export interface LoggedLink extends LogFields {
 export class LinkedServer {
   readonly log: LoggedLink[] = [];
   readonly #config: Config;
+  readonly #appId: string;
   #server: RunningServer | undefined;
   #port = 0;
 
-  private constructor(config: Config) {
+  private constructor(config: Config, appId: string) {
     this.#config = config;
+    this.#appId = appId;
   }
 
   /** Closed when the test ends. */
@@ -59,7 +62,7 @@ export class LinkedServer {
       replicationSecret: LINK_SECRET,
       ...changes,
     });
-    const made = new LinkedServer(config);
+    const made = new LinkedServer(config, appId);
     onTestFinished(() => made.close());
     await made.open();
     await made.manage("POST", "/app", { name: "shop", appId });
@@ -131,14 +134,41 @@ export class LinkedServer {
 
   /** Runs a statement of the app and gives its rows. */
   async run(statement: string, args: Record<string, unknown> = {}): Promise<readonly unknown[]> {
-    const use = await this.server.apps.use(LINKED_APP);
+    const request = { statement, args: args as never };
+    return this.withApp(async (app) => (await app.statements.execute(request)).items);
+  }
+
+  /** Works with the open app. */
+  async withApp<T>(work: (app: OpenApp) => T | Promise<T>): Promise<T> {
+    const use = await this.server.apps.use(this.#appId);
     try {
-      const request = { statement, args: args as never };
-      const { items } = await use.app.statements.execute(request);
-      return items;
+      return await work(use.app);
     } finally {
       use.release();
     }
+  }
+
+  /** Uploads a content, and returns its id. */
+  upload(content: Uint8Array): Promise<string> {
+    async function* whole(): AsyncGenerator<Uint8Array> {
+      yield content;
+    }
+    return this.withApp(async (app) => (await app.attachments.add(whole(), "ann")).id);
+  }
+
+  /** Writes a document whose field `photo` refers to a content, whether or not that is here. */
+  async refer(
+    id: string,
+    len: number,
+    place: readonly [collection: string, id: string] = ["cars", "1"],
+  ): Promise<void> {
+    const [collection, document] = place;
+    const fields = { photo: { id, len, metadata: {} } };
+    const types = { photo: "attachment" } as const;
+    const operation = { kind: "insert", collection, id: document, fields, types } as const;
+    await this.withApp(({ store }) =>
+      store.transact((transaction) => void transaction.apply([operation])),
+    );
   }
 
   async put(collection: string, ...documents: object[]): Promise<void> {

@@ -14,6 +14,7 @@ import {
   startCluster,
 } from "../../../../../prove/cluster/cluster-processes.mjs";
 import type { NatsLog } from "../../../src/cluster/nats/nats-log.ts";
+import { BIG_PEER } from "../../support/management-api.ts";
 import { connectTo, openLogs } from "./nats-cluster.ts";
 
 const QUICK_NODE: string = fileURLToPath(new URL("quick-node.mjs", import.meta.url));
@@ -35,9 +36,12 @@ export class RunningCluster {
   }
 
   /** A node that is away for 5 seconds no longer holds the log back. */
-  static async start(words: readonly string[] = ["--cluster-away", "5"]): Promise<RunningCluster> {
+  static async start(
+    words: readonly string[] = ["--cluster-away", "5"],
+    replicationPort: 0 | "off" = "off",
+  ): Promise<RunningCluster> {
     const folder = mkdtempSync(join(tmpdir(), "bigpeer-cluster-"));
-    const processes = await startCluster({ folder, main: QUICK_NODE, words });
+    const processes = await startCluster({ folder, main: QUICK_NODE, words, replicationPort });
     const cluster = new RunningCluster(processes, folder);
     onTestFinished(() => cluster.#end());
     return cluster;
@@ -89,6 +93,23 @@ export class RunningCluster {
     await this.processes.kill();
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** A call of the management API of a node that must succeed. */
+export async function manage(
+  node: ClusterNode,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<unknown> {
+  const answer = await fetch(`${node.managementUrl}${BIG_PEER}${path}`, {
+    method,
+    headers: { "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+  return text === "" ? null : JSON.parse(text);
 }
 
 export async function eventually(check: () => unknown): Promise<void> {
