@@ -63,6 +63,9 @@ const GROUP_BYTES_MAX: number = 3 * 1024 * 1024;
 /** An append takes milliseconds; a log that has lost its leader takes seconds to have another. */
 const STALLED_MS = 2_000;
 
+/** Longer than a log takes to have another leader; then callers are answered without an outcome. */
+const UNANSWERED_MS = 10_000;
+
 const COMPARED_EVERY = 64;
 
 /** With the longest wait in between, half a minute: a leader that was replaced has given up by then. */
@@ -166,11 +169,16 @@ export class Replica {
   /**
    * Appends an entry that changes nothing. When it resolves, this node was the evaluating node after
    * the call, and the store has everything that was acknowledged before it. Rejects with
-   * `cluster.elsewhere` if another one is.
+   * `cluster.elsewhere` if another one is, and with `cluster.unanswered` if the log does not answer.
    */
   async confirm(): Promise<LogPosition> {
-    await this.store.transact(() => undefined);
+    await this.store.answered(this.store.transact(() => undefined));
     return this.position;
+  }
+
+  /** Called about once a second: callers do not wait without end for a log that does not answer. */
+  tick(): void {
+    if ((this.#writer?.waitingMs ?? 0) > UNANSWERED_MS) this.store.releaseCallers();
   }
 
   /** Evaluates nothing more; resolves when everything accepted is answered. */

@@ -85,6 +85,11 @@ export class ClusterStores implements Stores {
     return this.#openFolder(name, folder, true);
   }
 
+  /** Called about once a second. */
+  tick(): void {
+    for (const { replica } of this.#open.values()) replica.tick();
+  }
+
   async #openFolder(name: string, folder: string, mayBegin: boolean): Promise<OpenedStore> {
     const log = this.#host.logOf(name);
     const [storage] = await Promise.all([

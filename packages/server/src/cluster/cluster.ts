@@ -81,9 +81,13 @@ const CATCH_UP_MS_MAX = 5_000;
 const START_MS_MAX = 60_000;
 
 const POLL_MS = 20;
+const TICK_MS = 1_000;
 
 /** How long an answer that was passed on waits until this node has what it tells of. */
 const ANSWER_MS_MAX = 1_000;
+
+/** How long an upload waits until this node has it; it is durable already. */
+const UPLOADED_MS_MAX = 10_000;
 
 /** How long a node that closes waits until others have what it evaluated. */
 const HAND_OVER_MS_MAX = 3_000;
@@ -102,6 +106,7 @@ export class Cluster {
   readonly upkeep: Upkeep;
   readonly #reach: LogReach;
   readonly #evaluators: Evaluators;
+  readonly #timer: NodeJS.Timeout;
   #http: HttpServer | undefined;
   #isClosing = false;
   #isAbandoned = false;
@@ -172,6 +177,8 @@ export class Cluster {
     });
     this.peers = this.#sharePeers(bus);
     this.#passOn = this.#newPassOn();
+    this.#timer = setInterval(() => this.stores.tick(), TICK_MS);
+    this.#timer.unref();
   }
 
   /** Resolves when the node is connected and other nodes reach it. */
@@ -299,7 +306,10 @@ export class Cluster {
     if (wait !== undefined) await isReached(wait, ANSWER_MS_MAX);
   }
 
-  /** As Store.upload, where the app is evaluated; when it resolves, the store here has it. */
+  /**
+   * As Store.upload, where the app is evaluated; when it resolves, the store here has it. After an
+   * error the peer sends the upload again, and it is recognised by its number.
+   */
   async upload(
     store: Store,
     appId: string,
@@ -321,7 +331,7 @@ export class Cluster {
         "upload",
         value,
       )) as unknown as UploadAnswer;
-      if (answer.kind === "taken") await store.whenReached(answer.record.txnId).promise;
+      if (answer.kind === "taken") await uploaded(store, answer.record.txnId);
       return answer;
     }
   }
@@ -357,6 +367,7 @@ export class Cluster {
 
   async close(): Promise<void> {
     this.#isClosing = true;
+    clearInterval(this.#timer);
     this.#reach.close();
     this.#elections.close();
     this.peers.close();
@@ -499,6 +510,12 @@ function readNodeTls({ tlsFiles }: ClusterConfig): NodeTls | undefined {
     return readFileSync(file, "utf8");
   });
   return { ca, cert, key };
+}
+
+/** A node that does not follow the log must not keep its peers waiting: they go to another one. */
+async function uploaded(store: Store, txnId: number): Promise<void> {
+  if (await isReached(store.whenReached(txnId), UPLOADED_MS_MAX)) return;
+  throw new PeerError("store.busy", "this node has not caught up with the cluster yet");
 }
 
 function opened(cluster: Cluster | undefined): Cluster {
