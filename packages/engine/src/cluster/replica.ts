@@ -29,7 +29,7 @@ import {
   isSameDigest,
   type SharedTransaction,
 } from "./log-entry.ts";
-import { findStart, type LogStart } from "./log-start.ts";
+import { awaitStart, findStart, type LogStart } from "./log-start.ts";
 import { EMPTY_CONTENT, LogWriter, nodeOfWriter } from "./log-writer.ts";
 import { replay } from "./replay.ts";
 import type { ReplicaStorage } from "./replica-storage.ts";
@@ -100,7 +100,7 @@ export class Replica {
   }
 
   /**
-   * Opens the store on its storage and follows the log. Rejects as findStart, and with
+   * Opens the store on its storage and follows the log. Rejects as awaitStart, and with
    * `store.foreign` if the storage must begin with a copy, has a store that has followed no log, or
    * the log is empty and must not be begun.
    */
@@ -419,10 +419,10 @@ function* replayAll(
 }
 
 async function findPosition(host: ReplicaHost): Promise<LogPosition> {
-  const { log, platform, storage } = host;
+  const { storage, mayBegin = false } = host;
   for (;;) {
     try {
-      return await begin(host, await findStart(log, platform, storage.position));
+      return await begin(host, await awaitStart(host, storage.position, mayBegin));
     } catch (error) {
       // Another node has begun the log at the same time.
       if (!(error instanceof PeerError && error.code === "cluster.elsewhere")) throw error;
