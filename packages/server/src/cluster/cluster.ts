@@ -43,8 +43,10 @@ import { NodeClient, type NodeTls } from "./node-client.ts";
 import { listenForNodes, type Procedure } from "./node-listener.ts";
 import { nodeNameOf } from "./node-name.ts";
 import { nodeProcedures, notHere, type ProceduresHost } from "./node-procedures.ts";
+import { NodeReach } from "./node-reach.ts";
 import { PassOn } from "./pass-on.ts";
 import { peerProcedures, SharedPeers } from "./peers/shared-peers.ts";
+import { ReachVerdict } from "./reach-verdict.ts";
 import { Upkeep, upkeepEndpoints, upkeepProcedures } from "./upkeep.ts";
 import { isReached, sleep, within } from "./waiting.ts";
 
@@ -105,6 +107,8 @@ export class Cluster {
   readonly peers: SharedPeers;
   readonly upkeep: Upkeep;
   readonly #reach: LogReach;
+  readonly #nodeReach: NodeReach;
+  readonly #verdict: ReachVerdict;
   readonly #evaluators: Evaluators;
   readonly #timer: NodeJS.Timeout;
   #http: HttpServer | undefined;
@@ -117,10 +121,19 @@ export class Cluster {
     this.#host = host;
     this.#parts = parts;
     this.#node = nodeNameOf(dataDir, config.name);
-    this.#client = new NodeClient(config.secret, readNodeTls(config));
+    this.#client = new NodeClient(config.secret, readNodeTls(config), (...outcome) => {
+      this.#nodeReach.note(...outcome);
+    });
     http(this);
     const bus = new NatsBus(parts.nats, config.name);
     const elapsed = (): number => platform.elapsed();
+    this.#nodeReach = new NodeReach({
+      others: () => this.#membership.others,
+      probe: (url, signal) => this.#client.call(url, "ping", {}, signal),
+      elapsed,
+    });
+    this.#verdict = new ReachVerdict(elapsed);
+    const isHardToReach = (): boolean => this.#verdict.isHardToReach;
     this.#membership = new Membership({
       bus,
       self: () => this.#info(),
@@ -133,13 +146,16 @@ export class Cluster {
       membership: this.#membership,
       elapsed,
       mayEvaluate: () => !this.#isClosing && this.#isClockRight(),
+      isHardToReach,
       log,
     });
     this.#evaluators = new Evaluators({
       stores: () => this.stores,
+      node: this.#node,
       membership: this.#membership,
       client: this.#client,
       ownUrl: () => this.#url,
+      isHardToReach,
       elapsed,
     });
     this.upkeep = new Upkeep({
@@ -155,20 +171,7 @@ export class Cluster {
       atEvaluator: (store, name, value) => this.#evaluators.call(store, name, value),
       log,
     });
-    this.stores = new ClusterStores({
-      node: this.#node,
-      logOf: (store) => parts.logs.log(store),
-      elections: this.#elections,
-      platform,
-      options: host.options,
-      log,
-      copy: (store, folder) => this.upkeep.copy(store, folder),
-      onFailed: (store, error) => this.#failed(store, error),
-      onRole: (store, role) => this.#roleChanged(store, role),
-      onApplied: (store, transactions) => this.#applied(store, transactions),
-      onOpening: (store) => this.#opening(store),
-      isAbandoned: () => this.#isAbandoned,
-    });
+    this.stores = this.#newStores();
     this.#reach = new LogReach({
       log: parts.logs.log(REGISTRY_STORE),
       elapsed,
@@ -177,7 +180,7 @@ export class Cluster {
     });
     this.peers = this.#sharePeers(bus);
     this.#passOn = this.#newPassOn();
-    this.#timer = setInterval(() => this.stores.tick(), TICK_MS);
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
     this.#timer.unref();
   }
 
@@ -387,7 +390,20 @@ export class Cluster {
       entryFormat: ENTRY_FORMAT,
       nowMs: this.#host.platform.now(),
       isClosing: this.#isClosing,
+      unreached: this.#nodeReach.unreached,
+      isHardToReach: this.#verdict.isHardToReach,
     };
+  }
+
+  #tick(): void {
+    this.stores.tick();
+    this.#nodeReach.tick();
+    if (!this.#verdict.update(this.#info(), this.#membership.others)) return;
+    this.#membership.announce();
+    const { log } = this.#host;
+    if (!this.#verdict.isHardToReach) return log("info", "other nodes reach this node again");
+    const found = `other nodes of the cluster do not reach this one at ${this.#url}`;
+    log("error", `${found}: it evaluates nothing; check --cluster-advertise and the network`);
   }
 
   get #url(): string {
@@ -442,6 +458,25 @@ export class Cluster {
     const source = this.#host.source();
     if (source === undefined) throw notHere();
     return source;
+  }
+
+  #newStores(): ClusterStores {
+    const { platform, options, log } = this.#host;
+    const { logs } = this.#parts;
+    return new ClusterStores({
+      node: this.#node,
+      logOf: (store) => logs.log(store),
+      elections: this.#elections,
+      platform,
+      options,
+      log,
+      copy: (store, folder) => this.upkeep.copy(store, folder),
+      onFailed: (store, error) => this.#failed(store, error),
+      onRole: (store, role) => this.#roleChanged(store, role),
+      onApplied: (store, transactions) => this.#applied(store, transactions),
+      onOpening: (store) => this.#opening(store),
+      isAbandoned: () => this.#isAbandoned,
+    });
   }
 
   #newPassOn(): PassOn {

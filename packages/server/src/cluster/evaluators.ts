@@ -19,10 +19,13 @@ const REPLACED_MS = 250;
 
 export interface EvaluatorsHost {
   readonly stores: () => Pick<ClusterStores, "find">;
-  readonly membership: Pick<Membership, "find">;
+  readonly node: string;
+  readonly membership: Pick<Membership, "find" | "others">;
   readonly client: Pick<NodeClient, "call">;
   /** Where other nodes reach this one. */
   readonly ownUrl: () => string;
+  /** Whether this node leaves evaluating to others. */
+  readonly isHardToReach: () => boolean;
   readonly elapsed: () => number;
 }
 
@@ -90,9 +93,14 @@ export class Evaluators {
 
   /** Of the node that evaluates a store now, as far as it is known here, and if it is alive. */
   #known(store: string): string | undefined {
-    const { stores, membership, ownUrl } = this.#host;
+    const { stores, membership, ownUrl, node, isHardToReach } = this.#host;
     const replica = stores().find(store);
     if (replica?.role === "evaluating") return ownUrl();
-    return membership.find(replica?.evaluator ?? "")?.url;
+    const evaluator = replica?.evaluator ?? "";
+    const info = membership.find(evaluator);
+    const isLeft = evaluator === node || info?.isHardToReach === true;
+    if (!isLeft || !isHardToReach()) return info?.url;
+    // The store may be open here alone: a node that is asked for it opens it and takes over.
+    return membership.others.find((other) => !other.isHardToReach)?.url;
   }
 }

@@ -85,9 +85,16 @@ export class NodeClient {
   readonly #secret: string;
   readonly #agent: Agent;
   readonly #secureAgent: SecureAgent;
+  readonly #onOutcome: (url: string, isReached: boolean) => void;
 
-  constructor(secret: string, tls: NodeTls | undefined) {
+  /** `onOutcome` is called after each request, unless its caller has ended it. */
+  constructor(
+    secret: string,
+    tls: NodeTls | undefined,
+    onOutcome: (url: string, isReached: boolean) => void = () => {},
+  ) {
     this.#secret = secret;
+    this.#onOutcome = onOutcome;
     const kept = { keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS };
     this.#agent = new Agent(kept);
     this.#secureAgent = new SecureAgent({ ...kept, ...tls });
@@ -156,10 +163,14 @@ export class NodeClient {
         socket.once(isSecure ? "secureConnect" : "connect", connected);
       });
       outgoing.on("error", (cause: NodeJS.ErrnoException) => {
+        if (signal?.aborted !== true) this.#onOutcome(url, false);
         reject(new NodeUnreached(url, isSent || !UNSENT_CODES.has(cause.code ?? ""), cause));
       });
       outgoing.on("close", () => clearTimeout(connecting));
-      outgoing.on("response", resolve);
+      outgoing.on("response", (incoming) => {
+        this.#onOutcome(url, true);
+        resolve(incoming);
+      });
       write(outgoing);
     });
   }

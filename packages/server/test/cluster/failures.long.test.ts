@@ -240,6 +240,30 @@ test("an evaluating node that is cut off from NATS: another takes over, its own 
   await expectExact(cluster, load);
 });
 
+test("an evaluating node that others do not reach over HTTP: another takes over, and all nodes write", async () => {
+  const cluster = await TestCluster.start();
+  const { evaluator, followers } = cluster;
+  const load = await startLoad(cluster);
+  const startMs = performance.now();
+  evaluator.nodeProxy.cut();
+  await expectReplaced(cluster, evaluator);
+  for (const node of cluster.nodes) await expectWritable(cluster, node, EVALUATOR_GAP_MS);
+  const takenMs = performance.now();
+  for (const node of followers) {
+    expect(load.gapMs(startMs, takenMs, node)).toBeLessThan(EVALUATOR_GAP_MS);
+  }
+  expect(load.gapMs(startMs, takenMs, evaluator)).toBeLessThan(NO_GAP_MS);
+  expect(evaluator.log()).toContain("other nodes of the cluster do not reach this one");
+  // It does not take its apps back while they do not reach it, nor at once when they do.
+  const next = cluster.evaluator;
+  await sleep(FAILURE_MS);
+  evaluator.nodeProxy.resume();
+  await sleep(FAILURE_MS);
+  expect(cluster.evaluator.name).toBe(next.name);
+  await load.stop();
+  await expectExact(cluster, load);
+});
+
 test("an evaluating node that is stopped and woken answers nothing from the past", async () => {
   const cluster = await TestCluster.start();
   const { evaluator, followers } = cluster;
