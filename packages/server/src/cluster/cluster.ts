@@ -121,8 +121,8 @@ export class Cluster {
     this.#host = host;
     this.#parts = parts;
     this.#node = nodeNameOf(dataDir, config.name);
-    this.#client = new NodeClient(config.secret, readNodeTls(config), (...outcome) => {
-      this.#nodeReach.note(...outcome);
+    this.#client = new NodeClient(config.secret, readNodeTls(config), {
+      onOutcome: (...outcome) => this.#nodeReach.note(...outcome),
     });
     http(this);
     const bus = new NatsBus(parts.nats, config.name);

@@ -14,8 +14,14 @@ const EVALUATOR_MS_MAX = 10_000;
 
 const POLL_MS = 20;
 
-/** How often a request in progress looks whether another node evaluates now. */
+/**
+ * How often a request in progress looks whether another node evaluates now. A timer costs less than
+ * a microsecond, so each request has its own.
+ */
 const REPLACED_MS = 250;
+
+/** Longer than a node takes to answer that its log does not. */
+const UNKNOWN_MS_MAX = 20_000;
 
 export interface EvaluatorsHost {
   readonly stores: () => Pick<ClusterStores, "find">;
@@ -50,7 +56,8 @@ export class Evaluators {
 
   /**
    * Runs a request to the node that evaluates a store. A node that hangs does not answer, and does
-   * not close its connections: the request ends when another one evaluates.
+   * not close its connections: the request ends when another one evaluates, or when for some time
+   * none is alive that does.
    */
   async while<T>(
     store: string,
@@ -58,9 +65,13 @@ export class Evaluators {
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const replaced = new AbortController();
+    const { elapsed } = this.#host;
+    let knownMs = elapsed();
     const timer = setInterval(() => {
       const now = this.#known(store);
+      if (now !== undefined) knownMs = elapsed();
       if (now !== undefined && now !== url) replaced.abort(new Error("another node evaluates now"));
+      else if (elapsed() - knownMs > UNKNOWN_MS_MAX) replaced.abort(new Error("no node evaluates"));
     }, REPLACED_MS);
     try {
       return await work(replaced.signal);
