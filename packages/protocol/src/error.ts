@@ -44,6 +44,7 @@ export const ERROR_CODES = [
   "sync.malformed",
   "remote.refused",
   "cluster.elsewhere",
+  "cluster.unanswered",
 ] as const;
 
 /**

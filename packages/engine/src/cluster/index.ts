@@ -13,7 +13,7 @@ export {
   type SharedRecord,
   type SharedTransaction,
 } from "./log-entry.ts";
-export { findStart, type LogHistory, type LogStart } from "./log-start.ts";
+export { awaitStart, type LogHistory, type LogStart } from "./log-start.ts";
 export { LogWriter, type LogWriterHost } from "./log-writer.ts";
 export { type Replayed, replay } from "./replay.ts";
 export { Replica, type ReplicaHost, type ReplicaRole } from "./replica.ts";

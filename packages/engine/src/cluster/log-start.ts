@@ -24,6 +24,40 @@ export type LogStart =
   /** The log has forgotten entries that the storage needs: it must begin with a copy of another. */
   | { readonly kind: "forgotten" };
 
+/** What one look at the log shows. */
+type Look =
+  | LogStart
+  /** The log ends before the position of the storage. */
+  | { readonly kind: "shorter"; readonly sequence: number; readonly end: number };
+
+export interface LogStartHost {
+  readonly log: SharedLog;
+  readonly platform: Pick<Platform, "sha256">;
+  /** Resolves after some time, longer after more attempts in a row. */
+  readonly wait: (attempt: number) => Promise<void>;
+}
+
+/** With waits of up to a second, about ten seconds: NATS takes up to nine to settle a new leader. */
+const LOOKS_MAX = 15;
+
+/**
+ * As findStart, for a storage that is being opened. A leader of the log that has just begun may not
+ * know its last entries yet: a log that seems to end before the position, or to be empty though it
+ * must not be, is looked at again for some seconds.
+ */
+export async function awaitStart(
+  { log, platform, wait }: LogStartHost,
+  position: LogPosition | undefined,
+  isEmptyAllowed: boolean,
+): Promise<LogStart> {
+  for (let attempt = 1; ; attempt++) {
+    const found = await look(log, platform, position);
+    const isDoubtful = found.kind === "shorter" || (found.kind === "new" && !isEmptyAllowed);
+    if (!isDoubtful || attempt >= LOOKS_MAX) return startOf(found);
+    await wait(attempt);
+  }
+}
+
 /**
  * Rejects with `store.corrupt` if the storage is not of this log, or the log has lost entries, and
  * as `SharedLog.next` if the log cannot be reached.
@@ -33,7 +67,21 @@ export async function findStart(
   platform: Pick<Platform, "sha256">,
   position: LogPosition | undefined,
 ): Promise<LogStart> {
-  if (position !== undefined) return startAt(log, platform, position);
+  return startOf(await look(log, platform, position));
+}
+
+function startOf(found: Look): LogStart {
+  if (found.kind !== "shorter") return found;
+  const { sequence, end } = found;
+  throw lost(`this store has its entries up to ${sequence}, and the log ends at ${end}`);
+}
+
+async function look(
+  log: SharedLog,
+  platform: Pick<Platform, "sha256">,
+  position: LogPosition | undefined,
+): Promise<Look> {
+  if (position !== undefined) return lookAt(log, platform, position);
   const first = await log.next(0);
   if (first === undefined) return { kind: "new" };
   const { content } = decodeEntry(first.bytes);
@@ -43,18 +91,18 @@ export async function findStart(
   return { kind: "beginning", history: content, position: chain.last };
 }
 
-async function startAt(
+async function lookAt(
   log: SharedLog,
   { sha256 }: Pick<Platform, "sha256">,
   position: LogPosition,
-): Promise<LogStart> {
+): Promise<Look> {
   const { sequence, digest } = position;
   const found = await log.next(sequence - 1);
   if (found === undefined) {
     const end = await log.end();
     // The log may have been extended meanwhile.
-    if (end >= sequence) return startAt(log, { sha256 }, position);
-    throw lost(`this store has its entries up to ${sequence}, and the log ends at ${end}`);
+    if (end >= sequence) return lookAt(log, { sha256 }, position);
+    return { kind: "shorter", sequence, end };
   }
   if (found.sequence === sequence) {
     if (isSameDigest(sha256(found.bytes), digest)) return { kind: "continued", position };

@@ -29,7 +29,7 @@ import {
   isSameDigest,
   type SharedTransaction,
 } from "./log-entry.ts";
-import { findStart, type LogStart } from "./log-start.ts";
+import { awaitStart, findStart, type LogStart } from "./log-start.ts";
 import { EMPTY_CONTENT, LogWriter, nodeOfWriter } from "./log-writer.ts";
 import { replay } from "./replay.ts";
 import type { ReplicaStorage } from "./replica-storage.ts";
@@ -62,6 +62,9 @@ const GROUP_BYTES_MAX: number = 3 * 1024 * 1024;
 
 /** An append takes milliseconds; a log that has lost its leader takes seconds to have another. */
 const STALLED_MS = 2_000;
+
+/** Longer than a log takes to have another leader; then callers are answered without an outcome. */
+const UNANSWERED_MS = 10_000;
 
 const COMPARED_EVERY = 64;
 
@@ -97,7 +100,7 @@ export class Replica {
   }
 
   /**
-   * Opens the store on its storage and follows the log. Rejects as findStart, and with
+   * Opens the store on its storage and follows the log. Rejects as awaitStart, and with
    * `store.foreign` if the storage must begin with a copy, has a store that has followed no log, or
    * the log is empty and must not be begun.
    */
@@ -166,11 +169,16 @@ export class Replica {
   /**
    * Appends an entry that changes nothing. When it resolves, this node was the evaluating node after
    * the call, and the store has everything that was acknowledged before it. Rejects with
-   * `cluster.elsewhere` if another one is.
+   * `cluster.elsewhere` if another one is, and with `cluster.unanswered` if the log does not answer.
    */
   async confirm(): Promise<LogPosition> {
-    await this.store.transact(() => undefined);
+    await this.store.answered(this.store.transact(() => undefined));
     return this.position;
+  }
+
+  /** Called about once a second: callers do not wait without end for a log that does not answer. */
+  tick(): void {
+    if ((this.#writer?.waitingMs ?? 0) > UNANSWERED_MS) this.store.releaseCallers();
   }
 
   /** Evaluates nothing more; resolves when everything accepted is answered. */
@@ -411,10 +419,10 @@ function* replayAll(
 }
 
 async function findPosition(host: ReplicaHost): Promise<LogPosition> {
-  const { log, platform, storage } = host;
+  const { storage, mayBegin = false } = host;
   for (;;) {
     try {
-      return await begin(host, await findStart(log, platform, storage.position));
+      return await begin(host, await awaitStart(host, storage.position, mayBegin));
     } catch (error) {
       // Another node has begun the log at the same time.
       if (!(error instanceof PeerError && error.code === "cluster.elsewhere")) throw error;

@@ -47,6 +47,7 @@ import {
   type UploadedDocument,
 } from "./upload.ts";
 import { View } from "./view.ts";
+import { WaitingCallers } from "./waiting-callers.ts";
 
 /** Result of an evaluated upload, before it has a transaction id. */
 interface AppliedUpload extends Pick<UploadRecord, "outcome" | "reason"> {
@@ -179,6 +180,8 @@ export class Store {
   readonly #known: Known;
   readonly #commitListeners = new Set<(txnId: number) => void>();
   readonly #flushListeners = new Set<(flush: Flush) => void>();
+  /** Absent for a store whose storage is all that it has: it answers or fails. */
+  readonly #callers: WaitingCallers | undefined;
   readonly identity: Identity;
   /** The accepted long rest before it was opened, if there was one. */
   readonly rest: AcceptedRest | undefined;
@@ -195,6 +198,7 @@ export class Store {
     this.#options = options;
     this.identity = identity;
     this.#isFollowing = options.isFollower === true;
+    this.#callers = options.log && new WaitingCallers();
     this.rest = this.#findRest();
     const head = headOf(storage);
     const progress = new Progress(head.txnId);
@@ -249,6 +253,19 @@ export class Store {
   transactInSteps<T>(evaluate: EvaluateInSteps<T>, requestId?: string): Promise<Committed<T>> {
     if (this.#isFollowing) return Promise.reject(elsewhere());
     return this.#queue.submitInSteps(evaluate, requestId);
+  }
+
+  /**
+   * The answer to a caller of `work`, a request to this store: settles as it does, or rejects with
+   * `cluster.unanswered` when the log does not answer for long. The request goes on.
+   */
+  answered<T>(work: Promise<T>): Promise<T> {
+    return this.#callers?.answered(work) ?? work;
+  }
+
+  /** Called when the log has not answered for long: callers wait no longer. */
+  releaseCallers(): void {
+    this.#callers?.release();
   }
 
   /**
@@ -309,9 +326,10 @@ export class Store {
   async upload(upload: Upload, check?: CheckUpload, owner?: string): Promise<UploadAnswer> {
     checkEnvelope(upload);
     if (upload.site === this.identity.site) return { kind: "forked" };
-    const { txnId, result } = await this.transactInSteps((transaction) =>
+    const taken = this.transactInSteps((transaction) =>
       this.#take(transaction, upload, check, owner),
     );
+    const { txnId, result } = await this.answered(taken);
     if ("kind" in result) return result;
     const { documents, ...outcome } = result;
     return takenUpload({ digest: upload.digest, txnId, ...outcome }, documents, false);

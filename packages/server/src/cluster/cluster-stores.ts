@@ -7,9 +7,10 @@
 
 import type { Platform } from "@bigpeer/engine";
 import {
-  findStart,
+  awaitStart,
   type LogStart,
   Replica,
+  type ReplicaHost,
   type ReplicaRole,
   type SharedLog,
   type SharedTransaction,
@@ -85,6 +86,11 @@ export class ClusterStores implements Stores {
     return this.#openFolder(name, folder, true);
   }
 
+  /** Called about once a second. */
+  tick(): void {
+    for (const { replica } of this.#open.values()) replica.tick();
+  }
+
   async #openFolder(name: string, folder: string, mayBegin: boolean): Promise<OpenedStore> {
     const log = this.#host.logOf(name);
     const [storage] = await Promise.all([
@@ -92,7 +98,7 @@ export class ClusterStores implements Stores {
       this.#host.onOpening?.(name),
     ]);
     try {
-      const replica = await Replica.open({ ...this.#replicaHost(name), log, storage, mayBegin });
+      const replica = await this.#openReplica(name, { log, storage, mayBegin });
       const opened = new ReplicaFolder(folder, storage, replica, () => this.#open.delete(name));
       this.#open.set(name, opened);
       opened.onClose(this.#host.elections.add(name, replica));
@@ -102,6 +108,23 @@ export class ClusterStores implements Stores {
       await storage.close();
       throw error;
     }
+  }
+
+  async #openReplica(
+    name: string,
+    parts: Pick<ReplicaHost, "log" | "storage" | "mayBegin">,
+  ): Promise<Replica> {
+    const { platform } = this.#host;
+    const endMs = platform.elapsed() + LEADER_MS_MAX;
+    let isOpening = true;
+    // A replica that is open waits for the log as long as it takes.
+    const wait = async (attempt: number): Promise<void> => {
+      if (isOpening && platform.elapsed() > endMs) throw unreached();
+      await this.#wait(attempt);
+    };
+    const replica = await Replica.open({ ...this.#replicaHost(name), ...parts, wait });
+    isOpening = false;
+    return replica;
   }
 
   async #openStorage(name: string, folder: string, log: SharedLog): Promise<LoggedLmdb> {
@@ -136,9 +159,12 @@ export class ClusterStores implements Stores {
     const endMs = platform.elapsed() + LEADER_MS_MAX;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await findStart(log, platform, position);
+        const wait = (each: number): Promise<void> => this.#wait(each);
+        // An empty log is begun, or refused, when the store is opened.
+        return await awaitStart({ log, platform, wait }, position, true);
       } catch (error) {
-        if (error instanceof PeerError || platform.elapsed() > endMs) throw error;
+        if (error instanceof PeerError) throw error;
+        if (platform.elapsed() > endMs) throw unreached(error);
       }
       await this.#wait(attempt);
     }
@@ -150,7 +176,6 @@ export class ClusterStores implements Stores {
       node,
       platform,
       options,
-      wait: (attempt: number) => this.#wait(attempt),
       onRole: (role: ReplicaRole) => {
         const replica = this.find(name);
         log("info", `the store ${name} is ${role}`);
@@ -241,6 +266,11 @@ export class ReplicaFolder implements OpenedStore {
       // Without it the log keeps more than it must until the store is opened again.
     }
   }
+}
+
+function unreached(cause?: unknown): PeerError {
+  const message = "the log of the cluster cannot be reached; retry";
+  return new PeerError("store.busy", message, { cause });
 }
 
 function notCopied(name: string): PeerError {

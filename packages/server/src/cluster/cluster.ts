@@ -47,8 +47,10 @@ import { NodeClient, type NodeTls } from "./node-client.ts";
 import { listenForNodes, type Procedure } from "./node-listener.ts";
 import { nodeNameOf } from "./node-name.ts";
 import { nodeProcedures, notHere, type ProceduresHost } from "./node-procedures.ts";
+import { NodeReach } from "./node-reach.ts";
 import { PassOn } from "./pass-on.ts";
 import { peerProcedures, SharedPeers } from "./peers/shared-peers.ts";
+import { ReachVerdict } from "./reach-verdict.ts";
 import { Upkeep, upkeepEndpoints, upkeepProcedures } from "./upkeep.ts";
 import { isReached, sleep, within } from "./waiting.ts";
 
@@ -86,9 +88,13 @@ const CATCH_UP_MS_MAX = 5_000;
 const START_MS_MAX = 60_000;
 
 const POLL_MS = 20;
+const TICK_MS = 1_000;
 
 /** How long an answer that was passed on waits until this node has what it tells of. */
 const ANSWER_MS_MAX = 1_000;
+
+/** How long an upload waits until this node has it; it is durable already. */
+const UPLOADED_MS_MAX = 10_000;
 
 /** How long a node that closes waits until others have what it evaluated. */
 const HAND_OVER_MS_MAX = 3_000;
@@ -106,7 +112,10 @@ export class Cluster {
   readonly peers: SharedPeers;
   readonly upkeep: Upkeep;
   readonly #reach: LogReach;
+  readonly #nodeReach: NodeReach;
+  readonly #verdict: ReachVerdict;
   readonly #evaluators: Evaluators;
+  readonly #timer: NodeJS.Timeout;
   #http: HttpServer | undefined;
   #isClosing = false;
   #isAbandoned = false;
@@ -117,10 +126,19 @@ export class Cluster {
     this.#host = host;
     this.#parts = parts;
     this.#node = nodeNameOf(dataDir, config.name);
-    this.#client = new NodeClient(config.secret, readNodeTls(config));
+    this.#client = new NodeClient(config.secret, readNodeTls(config), {
+      onOutcome: (...outcome) => this.#nodeReach.note(...outcome),
+    });
     http(this);
     const bus = new NatsBus(parts.nats, config.name);
     const elapsed = (): number => platform.elapsed();
+    this.#nodeReach = new NodeReach({
+      others: () => this.#membership.others,
+      probe: (url, signal) => this.#client.call(url, "ping", {}, signal),
+      elapsed,
+    });
+    this.#verdict = new ReachVerdict(elapsed);
+    const isHardToReach = (): boolean => this.#verdict.isHardToReach;
     this.#membership = new Membership({
       bus,
       self: () => this.#info(),
@@ -133,13 +151,16 @@ export class Cluster {
       membership: this.#membership,
       elapsed,
       mayEvaluate: () => !this.#isClosing && this.#isClockRight(),
+      isHardToReach,
       log,
     });
     this.#evaluators = new Evaluators({
       stores: () => this.stores,
+      node: this.#node,
       membership: this.#membership,
       client: this.#client,
       ownUrl: () => this.#url,
+      isHardToReach,
       elapsed,
     });
     this.upkeep = new Upkeep({
@@ -155,20 +176,7 @@ export class Cluster {
       atEvaluator: (store, name, value) => this.#evaluators.call(store, name, value),
       log,
     });
-    this.stores = new ClusterStores({
-      node: this.#node,
-      logOf: (store) => parts.logs.log(store),
-      elections: this.#elections,
-      platform,
-      options: host.options,
-      log,
-      copy: (store, folder) => this.upkeep.copy(store, folder),
-      onFailed: (store, error) => this.#failed(store, error),
-      onRole: (store, role) => this.#roleChanged(store, role),
-      onApplied: (store, transactions) => this.#applied(store, transactions),
-      onOpening: (store) => this.#opening(store),
-      isAbandoned: () => this.#isAbandoned,
-    });
+    this.stores = this.#newStores();
     this.#reach = new LogReach({
       log: parts.logs.log(REGISTRY_STORE),
       elapsed,
@@ -177,6 +185,8 @@ export class Cluster {
     });
     this.peers = this.#sharePeers(bus);
     this.#passOn = this.#newPassOn();
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer.unref();
   }
 
   /** Resolves when the node is connected and other nodes reach it. */
@@ -306,7 +316,10 @@ export class Cluster {
     if (wait !== undefined) await isReached(wait, ANSWER_MS_MAX);
   }
 
-  /** As Store.upload, where the app is evaluated; when it resolves, the store here has it. */
+  /**
+   * As Store.upload, where the app is evaluated; when it resolves, the store here has it. After an
+   * error the peer sends the upload again, and it is recognised by its number.
+   */
   async upload(
     store: Store,
     appId: string,
@@ -328,7 +341,7 @@ export class Cluster {
         "upload",
         value,
       )) as unknown as UploadAnswer;
-      if (answer.kind === "taken") await store.whenReached(answer.record.txnId).promise;
+      if (answer.kind === "taken") await uploaded(store, answer.record.txnId);
       return answer;
     }
   }
@@ -383,6 +396,7 @@ export class Cluster {
 
   async close(): Promise<void> {
     this.#isClosing = true;
+    clearInterval(this.#timer);
     this.#reach.close();
     this.#elections.close();
     this.peers.close();
@@ -402,7 +416,20 @@ export class Cluster {
       entryFormat: ENTRY_FORMAT,
       nowMs: this.#host.platform.now(),
       isClosing: this.#isClosing,
+      unreached: this.#nodeReach.unreached,
+      isHardToReach: this.#verdict.isHardToReach,
     };
+  }
+
+  #tick(): void {
+    this.stores.tick();
+    this.#nodeReach.tick();
+    if (!this.#verdict.update(this.#info(), this.#membership.others)) return;
+    this.#membership.announce();
+    const { log } = this.#host;
+    if (!this.#verdict.isHardToReach) return log("info", "other nodes reach this node again");
+    const found = `other nodes of the cluster do not reach this one at ${this.#url}`;
+    log("error", `${found}: it evaluates nothing; check --cluster-advertise and the network`);
   }
 
   get #url(): string {
@@ -464,6 +491,25 @@ export class Cluster {
     const source = this.#host.source();
     if (source === undefined) throw notHere();
     return source;
+  }
+
+  #newStores(): ClusterStores {
+    const { platform, options, log } = this.#host;
+    const { logs } = this.#parts;
+    return new ClusterStores({
+      node: this.#node,
+      logOf: (store) => logs.log(store),
+      elections: this.#elections,
+      platform,
+      options,
+      log,
+      copy: (store, folder) => this.upkeep.copy(store, folder),
+      onFailed: (store, error) => this.#failed(store, error),
+      onRole: (store, role) => this.#roleChanged(store, role),
+      onApplied: (store, transactions) => this.#applied(store, transactions),
+      onOpening: (store) => this.#opening(store),
+      isAbandoned: () => this.#isAbandoned,
+    });
   }
 
   #newPassOn(): PassOn {
@@ -532,6 +578,12 @@ function readNodeTls({ tlsFiles }: ClusterConfig): NodeTls | undefined {
     return readFileSync(file, "utf8");
   });
   return { ca, cert, key };
+}
+
+/** A node that does not follow the log must not keep its peers waiting: they go to another one. */
+async function uploaded(store: Store, txnId: number): Promise<void> {
+  if (await isReached(store.whenReached(txnId), UPLOADED_MS_MAX)) return;
+  throw new PeerError("store.busy", "this node has not caught up with the cluster yet");
 }
 
 function opened(cluster: Cluster | undefined): Cluster {

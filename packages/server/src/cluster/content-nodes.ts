@@ -42,9 +42,10 @@ export function contentNodes(app: ContentApp, host: ContentNodesHost): Attachmen
 /** Adds the record of a content to the store, which must be evaluated here. Returns its txnId. */
 export async function attachHere(store: Store, content: Attachment, by: string): Promise<number> {
   const { id, len } = content;
-  const { txnId } = await store.transact((transaction) => {
+  const attached = store.transact((transaction) => {
     transaction.apply([{ kind: "attach", id, len, by }]);
   });
+  const { txnId } = await store.answered(attached);
   return txnId;
 }
 

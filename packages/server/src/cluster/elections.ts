@@ -1,8 +1,9 @@
 /**
  * Elections: decide when this node tries to become the evaluating node of a store.
  *
- * The log says who evaluates; if that node is not alive, the others try one after the other, in an
- * order that differs from store to store, so that stores are spread over the nodes. Only one can
+ * The log says who evaluates; if that node is not alive, or other nodes do not reach it, the others
+ * try one after the other, in an order that differs from store to store, so that stores are spread
+ * over the nodes. Only one can
  * succeed: the log refuses the others.
  */
 
@@ -20,15 +21,17 @@ export interface ElectionsHost {
   readonly node: string;
   readonly membership: Pick<Membership, "find" | "others" | "isComplete">;
   readonly elapsed: () => number;
-  /** Whether this node may evaluate now: not while it closes, or with a wrong clock. */
+  /** Whether this node may begin to evaluate: not while it closes, or with a wrong clock. */
   readonly mayEvaluate: () => boolean;
+  /** Whether this node leaves evaluating to others, because too many do not reach it. */
+  readonly isHardToReach: () => boolean;
   readonly log: Log;
 }
 
 interface Candidate {
   readonly store: string;
-  readonly replica: Pick<Replica, "role" | "evaluator" | "evaluate">;
-  /** Since when its evaluating node is not alive. */
+  readonly replica: Pick<Replica, "role" | "evaluator" | "evaluate" | "stepDown">;
+  /** Since when its evaluating node is not alive, or leaves it to others. */
   vacantMs: number | undefined;
   isTrying: boolean;
 }
@@ -62,9 +65,14 @@ export class Elections {
   }
 
   #check(candidate: Candidate): void {
+    const { mayEvaluate, isHardToReach } = this.#host;
     const { replica, isTrying } = candidate;
-    if (isTrying || replica.role !== "following" || !this.#host.mayEvaluate()) return;
-    if (this.#isTurn(candidate)) void this.#try(candidate);
+    if (isTrying || replica.role === "failed") return;
+    if (replica.role === "evaluating") {
+      if (isHardToReach()) void this.#leave(candidate);
+    } else if (mayEvaluate() && !isHardToReach() && this.#isTurn(candidate)) {
+      void this.#try(candidate);
+    }
   }
 
   #isTurn(candidate: Candidate): boolean {
@@ -73,7 +81,9 @@ export class Elections {
     // It was this node before it closed the store, or was started again.
     if (evaluator === node) return true;
     // A node that was stopped or cut off does not know who is alive.
-    if (membership.find(evaluator) !== undefined || !membership.isComplete) {
+    const info = membership.find(evaluator);
+    const isVacant = info === undefined || info.isHardToReach;
+    if (!isVacant || !membership.isComplete) {
       candidate.vacantMs = undefined;
       return false;
     }
@@ -86,6 +96,13 @@ export class Elections {
     const { node, membership } = this.#host;
     const own = placeOf(store, node);
     return membership.others.filter((other) => placeOf(store, other.node) < own).length;
+  }
+
+  /** Others take over when they hear that this node is hard to reach. */
+  async #leave(candidate: Candidate): Promise<void> {
+    candidate.isTrying = true;
+    await candidate.replica.stepDown();
+    candidate.isTrying = false;
   }
 
   async #try(candidate: Candidate): Promise<void> {

@@ -14,15 +14,24 @@ const EVALUATOR_MS_MAX = 10_000;
 
 const POLL_MS = 20;
 
-/** How often a request in progress looks whether another node evaluates now. */
+/**
+ * How often a request in progress looks whether another node evaluates now. A timer costs less than
+ * a microsecond, so each request has its own.
+ */
 const REPLACED_MS = 250;
+
+/** Longer than a node takes to answer that its log does not. */
+const UNKNOWN_MS_MAX = 20_000;
 
 export interface EvaluatorsHost {
   readonly stores: () => Pick<ClusterStores, "find">;
-  readonly membership: Pick<Membership, "find">;
+  readonly node: string;
+  readonly membership: Pick<Membership, "find" | "others">;
   readonly client: Pick<NodeClient, "call">;
   /** Where other nodes reach this one. */
   readonly ownUrl: () => string;
+  /** Whether this node leaves evaluating to others. */
+  readonly isHardToReach: () => boolean;
   readonly elapsed: () => number;
 }
 
@@ -47,7 +56,8 @@ export class Evaluators {
 
   /**
    * Runs a request to the node that evaluates a store. A node that hangs does not answer, and does
-   * not close its connections: the request ends when another one evaluates.
+   * not close its connections: the request ends when another one evaluates, or when for some time
+   * none is alive that does.
    */
   async while<T>(
     store: string,
@@ -55,9 +65,13 @@ export class Evaluators {
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const replaced = new AbortController();
+    const { elapsed } = this.#host;
+    let knownMs = elapsed();
     const timer = setInterval(() => {
       const now = this.known(store);
+      if (now !== undefined) knownMs = elapsed();
       if (now !== undefined && now !== url) replaced.abort(new Error("another node evaluates now"));
+      else if (elapsed() - knownMs > UNKNOWN_MS_MAX) replaced.abort(new Error("no node evaluates"));
     }, REPLACED_MS);
     try {
       return await work(replaced.signal);
@@ -90,9 +104,14 @@ export class Evaluators {
 
   /** Of the node that evaluates a store now, as far as it is known here, and if it is alive. */
   known(store: string): string | undefined {
-    const { stores, membership, ownUrl } = this.#host;
+    const { stores, membership, ownUrl, node, isHardToReach } = this.#host;
     const replica = stores().find(store);
     if (replica?.role === "evaluating") return ownUrl();
-    return membership.find(replica?.evaluator ?? "")?.url;
+    const evaluator = replica?.evaluator ?? "";
+    const info = membership.find(evaluator);
+    const isLeft = evaluator === node || info?.isHardToReach === true;
+    if (!isLeft || !isHardToReach()) return info?.url;
+    // The store may be open here alone: a node that is asked for it opens it and takes over.
+    return membership.others.find((other) => !other.isHardToReach)?.url;
   }
 }

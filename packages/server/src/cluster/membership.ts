@@ -6,7 +6,7 @@
  * closes says so, and its lease ends at once.
  */
 
-import { isObject, type Value } from "@bigpeer/protocol";
+import { isArray, isObject, type Value } from "@bigpeer/protocol";
 import type { Bus } from "./bus.ts";
 
 const HEARTBEAT_MS = 500;
@@ -18,6 +18,9 @@ export const LEASE_MS = 3_000;
 const SETTLED_MS = 1_500;
 
 const TOPIC = "nodes";
+
+/** Nodes that are remembered, those that are gone included. */
+const NODES_MAX = 1_000;
 
 /** What a node tells about itself. */
 export interface NodeInfo {
@@ -32,6 +35,10 @@ export interface NodeInfo {
   /** Its wall clock. */
   readonly nowMs: number;
   readonly isClosing: boolean;
+  /** Names of nodes that it does not reach over HTTP. */
+  readonly unreached: readonly string[];
+  /** Whether it leaves evaluating to others, because too many of them do not reach it. */
+  readonly isHardToReach: boolean;
 }
 
 export interface MembershipHost {
@@ -118,7 +125,8 @@ export class Membership {
   }
 
   announce(): void {
-    this.#host.bus.publish(TOPIC, { ...this.#host.self() });
+    const { unreached, ...info } = this.#host.self();
+    this.#host.bus.publish(TOPIC, { ...info, unreached: [...unreached] });
   }
 
   close(): void {
@@ -138,9 +146,18 @@ export class Membership {
     }
     const isNew = this.#others.get(info.node)?.info.instance !== info.instance;
     const aheadMs = info.nowMs - this.#host.now();
-    this.#others.set(info.node, { info, atMs: this.#host.elapsed(), aheadMs });
+    this.#remember({ info, atMs: this.#host.elapsed(), aheadMs });
     // A node that has just started wants to know who is there.
     if (isNew) this.announce();
+  }
+
+  /** The map has the node that was heard last at its end. */
+  #remember(heard: Heard): void {
+    const { node } = heard.info;
+    this.#others.delete(node);
+    this.#others.set(node, heard);
+    const [first] = this.#others.keys();
+    if (this.#others.size > NODES_MAX && first !== undefined) this.#others.delete(first);
   }
 
   #noteEcho(): void {
@@ -166,5 +183,10 @@ function infoOf(value: Value): NodeInfo | undefined {
   const isNamed = [node, instance, url, version].every((each) => typeof each === "string");
   const isCounted = typeof entryFormat === "number" && typeof nowMs === "number";
   const isWhole = typeof isClosing === "boolean";
-  return isNamed && isCounted && isWhole ? (value as unknown as NodeInfo) : undefined;
+  if (!isNamed || !isCounted || !isWhole) return undefined;
+  // Nodes of an older version do not tell.
+  const { unreached = [], isHardToReach = false } = value;
+  const isReport = isArray(unreached) && unreached.every((each) => typeof each === "string");
+  const reach = { unreached: isReport ? unreached : [], isHardToReach: isHardToReach === true };
+  return { ...value, ...reach } as unknown as NodeInfo;
 }

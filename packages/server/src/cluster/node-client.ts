@@ -23,6 +23,7 @@ import {
   PeerError,
   type Value,
 } from "@bigpeer/protocol";
+import { ANSWER_SIZE_MAX, STATEMENT_TIMEOUT_MS_MAX } from "../limits/limits.ts";
 
 import type { DialOptions } from "../sync/dial.ts";
 
@@ -41,6 +42,12 @@ const CONNECTIONS_MAX = 128;
 /** How long a connection may take to be made, and how long an unused one is kept. */
 const CONNECT_MS_MAX = 2_000;
 const IDLE_MS = 4_000;
+
+/** The largest answer to a request that was passed on, and room for what a procedure adds. */
+const SIZE_MAX: number = ANSWER_SIZE_MAX + 1024 * 1024;
+
+/** A statement may run for a minute, and its outcome may wait for the log. */
+const ANSWER_MS_MAX: number = STATEMENT_TIMEOUT_MS_MAX + 30_000;
 
 /** Errors before anything was sent. */
 const UNSENT_CODES = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND"]);
@@ -83,30 +90,52 @@ export class NodeUnreached extends Error {
   }
 }
 
+export interface NodeClientOptions {
+  /** Called after each request, unless its caller has ended it. */
+  readonly onOutcome?: (url: string, isReached: boolean) => void;
+  /** For tests. */
+  readonly sizeMax?: number;
+  readonly answerMsMax?: number;
+}
+
 export class NodeClient {
   readonly #secret: string;
   readonly #tls: NodeTls | undefined;
   readonly #agent: Agent;
   readonly #secureAgent: SecureAgent;
+  readonly #options: NodeClientOptions;
 
-  constructor(secret: string, tls: NodeTls | undefined) {
+  constructor(secret: string, tls: NodeTls | undefined, options: NodeClientOptions = {}) {
     this.#secret = secret;
     this.#tls = tls;
+    this.#options = options;
     const kept = { keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS };
     this.#agent = new Agent(kept);
     this.#secureAgent = new SecureAgent({ ...kept, ...tls });
   }
 
-  /** Rejects with NodeUnreached. */
+  /** Rejects with NodeUnreached, also if the answer is too large or too late. */
   async send(url: string, request: NodeRequest): Promise<NodeAnswer> {
     const { body } = request;
+    const { sizeMax = SIZE_MAX, answerMsMax = ANSWER_MS_MAX } = this.#options;
     const incoming = await this.#request(url, request, body?.length ?? 0, (outgoing) => {
+      const late = setTimeout(() => outgoing.destroy(new Error("no answer in time")), answerMsMax);
+      outgoing.on("close", () => clearTimeout(late));
       outgoing.end(body);
     });
     return new Promise((resolve, reject) => {
       const fail = (cause: unknown): void => reject(new NodeUnreached(url, true, cause));
       const chunks: Uint8Array[] = [];
-      incoming.on("data", (chunk: Uint8Array) => chunks.push(chunk));
+      let size = 0;
+      incoming.on("data", (chunk: Uint8Array) => {
+        size += chunk.length;
+        if (size <= sizeMax) {
+          chunks.push(chunk);
+          return;
+        }
+        fail(new Error(`an answer of more than ${sizeMax} bytes`));
+        incoming.destroy();
+      });
       incoming.on("error", fail);
       incoming.on("aborted", () => fail(new Error("the answer was cut off")));
       incoming.on("end", () => {
@@ -160,10 +189,14 @@ export class NodeClient {
         socket.once(isSecure ? "secureConnect" : "connect", connected);
       });
       outgoing.on("error", (cause: NodeJS.ErrnoException) => {
+        if (signal?.aborted !== true) this.#options.onOutcome?.(url, false);
         reject(new NodeUnreached(url, isSent || !UNSENT_CODES.has(cause.code ?? ""), cause));
       });
       outgoing.on("close", () => clearTimeout(connecting));
-      outgoing.on("response", resolve);
+      outgoing.on("response", (incoming) => {
+        this.#options.onOutcome?.(url, true);
+        resolve(incoming);
+      });
       write(outgoing);
     });
   }

@@ -1,6 +1,6 @@
 /**
- * Node procedures: what other nodes ask of this one while it evaluates: to confirm that it does, to
- * apply the upload of a peer, and to write to the registry.
+ * Node procedures: what other nodes ask of this one: to answer at all, and, while it evaluates, to
+ * confirm that it does, to apply the upload of a peer, and to write to the registry.
  */
 
 import type { Platform } from "@bigpeer/engine";
@@ -26,6 +26,8 @@ export interface ProceduresHost {
 /** By their names. */
 export function nodeProcedures(host: () => ProceduresHost): { [name: string]: Procedure } {
   return {
+    // Shows that the node is reached.
+    ping: async () => null,
     confirm: (value) => confirm(host(), value),
     upload: (value) => upload(host(), value),
     uses: async (value) => {

@@ -62,21 +62,27 @@ export class PassOn {
   async send(request: HttpRequest, passed: PassedOn): Promise<Answer> {
     const { elapsed, evaluators } = this.#host;
     const endMs = elapsed() + WAIT_MS_MAX;
+    // A node that was lost may have done it.
+    let isUnknown = false;
     for (;;) {
-      const url = await evaluators.url(passed.store, Math.max(0, endMs - elapsed()));
+      const waitMs = Math.max(0, endMs - elapsed());
+      const url = await evaluators.url(passed.store, waitMs).catch((error: unknown) => {
+        throw isUnknown ? lost() : error;
+      });
       const answer = await this.#try(url, request, passed);
-      if (answer !== undefined) return answer;
-      if (elapsed() > endMs) throw noNode();
+      if (typeof answer !== "string") return answer;
+      isUnknown ||= answer === "unknown";
+      if (elapsed() > endMs) throw isUnknown ? lost() : noNode();
       await sleep(AGAIN_MS);
     }
   }
 
-  /** Undefined if the request was not evaluated, or may be sent again. */
+  /** "undone" or "unknown" if the request may be sent again. */
   async #try(
     url: string,
     request: HttpRequest,
     { store, listener, body, isRepeatable }: PassedOn,
-  ): Promise<Answer | undefined> {
+  ): Promise<Answer | "undone" | "unknown"> {
     const sent = {
       method: request.method,
       path: PASS_PATH,
@@ -95,14 +101,14 @@ export class PassOn {
       const answer = await evaluators.while(store, url, (signal) => {
         return client.send(url, { ...sent, signal });
       });
-      if (answer.headers[ELSEWHERE_HEADER] !== undefined) return undefined;
+      if (answer.headers[ELSEWHERE_HEADER] !== undefined) return "undone";
       // A client that has its answer reads what it has written, also without naming it.
       await this.#host.caughtUp(store, Number(answer.headers[SEQUENCE_HEADER] ?? 0));
       return answerOf(answer);
     } catch (error) {
       if (!(error instanceof NodeUnreached)) throw error;
       if (error.isSent && !isRepeatable) throw lost();
-      return undefined;
+      return error.isSent ? "unknown" : "undone";
     }
   }
 }
@@ -133,6 +139,7 @@ function noNode(): Refusal {
 }
 
 function lost(): Refusal {
-  const message = "the connection to another node was lost, and it is not known what it has done";
-  return unavailable(message, 1);
+  const lostNode = "the connection to another node was lost, and it is not known what it has done";
+  const remedy = "retry with the same idempotency key, or look first";
+  return unavailable(`${lostNode}; ${remedy} (cluster.unanswered)`, 1);
 }

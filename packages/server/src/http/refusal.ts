@@ -87,6 +87,8 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
     case "store.busy":
     case "cluster.elsewhere":
       return unavailable(describe(error), 1);
+    case "cluster.unanswered":
+      return unavailable(describe(error), 5);
     case "store.closed":
       return unavailable("the server is closing (store.closed)", 1);
     case "store.full":

@@ -74,8 +74,8 @@ export function managementEndpoint(host: ManagementHost, resource: Resource): En
         request.identify(actor);
         call = new ManagementCall(host, request, place, actor);
         call.checkBigPeer();
-        const value = await handler(call);
-        return answerWith(value, handler !== methods.GET);
+        const isChange = handler !== methods.GET;
+        return answerWith(await answered(handler(call), host, isChange), isChange);
       } catch (error) {
         if (!isElsewhere(error) || call === undefined) throw problemOf(error);
         if (request.passId !== undefined) throw elsewhere();
@@ -84,6 +84,16 @@ export function managementEndpoint(host: ManagementHost, resource: Resource): En
       }
     },
   };
+}
+
+/** A change goes on to its end, also if the log of a cluster does not answer its caller in time. */
+function answered(
+  value: Value | Promise<Value>,
+  { registry }: ManagementHost,
+  isChange: boolean,
+): Value | Promise<Value> {
+  const isLate = isChange && value instanceof Promise;
+  return isLate ? registry.storeFolder.store.answered(value) : value;
 }
 
 function methodOf({ method }: HttpRequest): Method {

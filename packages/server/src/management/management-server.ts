@@ -27,11 +27,7 @@ import { APP_RESOURCES } from "./apps-resource.ts";
 import { AUDIT_RESOURCES } from "./audit-resource.ts";
 import { CLUSTER_RESOURCES } from "./cluster-resource.ts";
 import { DELETED_APP_RESOURCES } from "./deleted-apps-resource.ts";
-import {
-  type ManagementHost,
-  managementEndpoint,
-  type Resource,
-} from "./management-endpoint.ts";
+import { type ManagementHost, managementEndpoint, type Resource } from "./management-endpoint.ts";
 import { ManagementGate } from "./management-gate.ts";
 import { problemBody } from "./problem.ts";
 import { PROVIDER_RESOURCES } from "./providers-resource.ts";

@@ -106,7 +106,7 @@ export class Registry {
 
   /** Adds a run to its audit log. Resolves when the entry is durable. */
   recordRun(author: Author, audited: AuditAction): Promise<void> {
-    return this.#store.record(author, audited);
+    return this.storeFolder.store.answered(this.#store.record(author, audited));
   }
 
   close(): Promise<void> {

@@ -18,13 +18,16 @@ interface World {
   alive: string[];
   isComplete: boolean;
   mayEvaluate: boolean;
+  /** Nodes that leave evaluating to others. */
+  hardToReach: string[];
 }
 
 const NODES = ["a", "b", "c"];
 
 /** Elections of one node, with a replica whose evaluating node is `evaluator`. */
 function candidate(node: string, world: World, evaluator: string) {
-  const info = (name: string): NodeInfo => ({ node: name }) as NodeInfo;
+  const info = (name: string): NodeInfo =>
+    ({ node: name, isHardToReach: world.hardToReach.includes(name) }) as NodeInfo;
   const elections = new Elections({
     node,
     membership: {
@@ -38,6 +41,7 @@ function candidate(node: string, world: World, evaluator: string) {
     },
     elapsed: () => Date.now(),
     mayEvaluate: () => world.mayEvaluate,
+    isHardToReach: () => world.hardToReach.includes(node),
     log: () => {},
   });
   const replica = {
@@ -47,13 +51,16 @@ function candidate(node: string, world: World, evaluator: string) {
       replica.role = "evaluating";
       return true;
     }),
+    stepDown: vi.fn<() => Promise<void>>(async () => {
+      replica.role = "following";
+    }),
   };
   elections.add("app", replica);
   return { replica, elections };
 }
 
 function worldOf(given: Partial<World> = {}): World {
-  return { alive: [...NODES], isComplete: true, mayEvaluate: true, ...given };
+  return { alive: [...NODES], isComplete: true, mayEvaluate: true, hardToReach: [], ...given };
 }
 
 test("nobody takes over from a node that is alive", async () => {
@@ -98,4 +105,27 @@ test("a node that closes, or whose clock is wrong, takes nothing over", async ()
   const { replica } = candidate("a", worldOf({ mayEvaluate: false }), "a");
   await vi.advanceTimersByTimeAsync(10_000);
   expect(replica.evaluate).not.toHaveBeenCalled();
+});
+
+test("an evaluating node that others do not reach steps down, and takes over only after that", async () => {
+  const given = worldOf();
+  const { replica } = candidate("a", given, "a");
+  await vi.advanceTimersByTimeAsync(500);
+  expect(replica.role).toBe("evaluating");
+  given.hardToReach = ["a"];
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(replica.role).toBe("following");
+  expect(replica.stepDown).toHaveBeenCalledTimes(1);
+  expect(replica.evaluate).toHaveBeenCalledTimes(1);
+  given.hardToReach = [];
+  await vi.advanceTimersByTimeAsync(500);
+  expect(replica.role).toBe("evaluating");
+});
+
+test("the others take over from a node that is alive and leaves evaluating to them", async () => {
+  const given = worldOf();
+  const { replica } = candidate("b", given, "a");
+  given.hardToReach = ["a"];
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(replica.role).toBe("evaluating");
 });

@@ -20,6 +20,7 @@ import {
   NATS_GAP_MS,
   NO_GAP_MS,
   ReadLoad,
+  type Reply,
   TestCluster,
   WriteLoad,
 } from "./support/cluster-process.ts";
@@ -30,6 +31,9 @@ const WARM_UP_MS = 3_000;
 
 /** A node waits for another that evaluates before it refuses a write. */
 const REFUSED_MS_MAX = 15_000;
+
+/** The log is given 10 seconds, and a request may wait behind another one. */
+const UNANSWERED_MS_MAX = 25_000;
 
 /** A log that seems shorter may be one whose leader has just begun. */
 const LOST_MS_MAX = 120_000;
@@ -53,10 +57,15 @@ async function expectWritable(
   msMax: number,
 ): Promise<void> {
   const document = { kind: "probe" };
-  await vi.waitFor(
-    async () => expect((await cluster.execute(node, INSERT, { document })).status).toBe(200),
-    { timeout: msMax, interval: 200 },
-  );
+  await expectDone(() => cluster.execute(node, INSERT, { document }), msMax);
+}
+
+/** Sends a request until it is answered with 200. */
+async function expectDone(send: () => Promise<Reply>, msMax: number): Promise<void> {
+  await vi.waitFor(async () => expect((await send()).status).toBe(200), {
+    timeout: msMax,
+    interval: 200,
+  });
 }
 
 test("a lost following node: writes go on without a gap, and its peers connect elsewhere", async () => {
@@ -119,9 +128,18 @@ test("a lost majority of NATS: reads show their age and end at the cut-off, writ
   const cluster = await TestCluster.start(["--cluster-cut-off", String(cutOffSeconds)]);
   const load = await startLoad(cluster);
   const readers = cluster.nodes.map((node) => new ReadLoad(cluster, node));
+  const keyed = cluster.nodes.map((node) => new KeyedWrites(cluster, node));
   const startMs = performance.now();
   const [first, second] = cluster.processes.nats.servers;
   await Promise.all([first?.kill(), second?.kill()]);
+  for (const writes of keyed) {
+    const { reply, waitedMs } = await writes.failed;
+    expect([reply.status, reply.headers.get("retry-after")]).toEqual([
+      503,
+      expect.stringMatching(/^\d+$/),
+    ]);
+    expect(waitedMs).toBeLessThan(UNANSWERED_MS_MAX);
+  }
   await sleep(cutOffSeconds * 2 * 1000);
   const endMs = performance.now();
   for (const reader of readers) {
@@ -142,7 +160,14 @@ test("a lost majority of NATS: reads show their age and end at the cut-off, writ
   await Promise.all([first?.start(), second?.start()]);
   for (const node of cluster.nodes) await expectWritable(cluster, node, NATS_GAP_MS);
   await load.stop();
+  expectRetryable(load);
   await expectExact(cluster, load);
+  // With their keys, writes whose outcome was not known are done once.
+  let count = 0;
+  for (const writes of keyed) count += await writes.finish();
+  const { items } = await cluster.execute(cluster.evaluator, "SELECT name FROM keyed");
+  expect(items).toHaveLength(count);
+  expect(new Set(items.map(({ name }) => name)).size).toBe(count);
 });
 
 test("a slow node: the others are not blocked, and it catches up", async () => {
@@ -211,6 +236,30 @@ test("an evaluating node that is cut off from NATS: another takes over, its own 
   // What it had begun to write waits for its outcome.
   expect(load.statuses(evaluator, startMs + 1_000, endMs)).not.toContain(200);
   await expectWritable(cluster, evaluator, EVALUATOR_GAP_MS);
+  await load.stop();
+  await expectExact(cluster, load);
+});
+
+test("an evaluating node that others do not reach over HTTP: another takes over, and all nodes write", async () => {
+  const cluster = await TestCluster.start();
+  const { evaluator, followers } = cluster;
+  const load = await startLoad(cluster);
+  const startMs = performance.now();
+  evaluator.nodeProxy.cut();
+  await expectReplaced(cluster, evaluator);
+  for (const node of cluster.nodes) await expectWritable(cluster, node, EVALUATOR_GAP_MS);
+  const takenMs = performance.now();
+  for (const node of followers) {
+    expect(load.gapMs(startMs, takenMs, node)).toBeLessThan(EVALUATOR_GAP_MS);
+  }
+  expect(load.gapMs(startMs, takenMs, evaluator)).toBeLessThan(NO_GAP_MS);
+  expect(evaluator.log()).toContain("other nodes of the cluster do not reach this one");
+  // It does not take its apps back while they do not reach it, nor at once when they do.
+  const next = cluster.evaluator;
+  await sleep(FAILURE_MS);
+  evaluator.nodeProxy.resume();
+  await sleep(FAILURE_MS);
+  expect(cluster.evaluator.name).toBe(next.name);
   await load.stop();
   await expectExact(cluster, load);
 });
@@ -296,6 +345,44 @@ test("NATS lost acknowledged entries: the app is stopped on every node, with the
     );
   }
 });
+
+/** Inserts documents at a node, each with a key of its own, until a request fails. */
+class KeyedWrites {
+  readonly #cluster: TestCluster;
+  readonly #node: ClusterNode;
+  #count = 0;
+  /** The answer to the request that failed, and how long it took. */
+  readonly failed: Promise<{ readonly reply: Reply; readonly waitedMs: number }>;
+
+  constructor(cluster: TestCluster, node: ClusterNode) {
+    this.#cluster = cluster;
+    this.#node = node;
+    this.failed = this.#run();
+  }
+
+  /** Sends the request that failed again until it is done. Returns how many there were in all. */
+  async finish(): Promise<number> {
+    await expectDone(() => this.#send(), NATS_GAP_MS);
+    return this.#count;
+  }
+
+  async #run(): Promise<{ readonly reply: Reply; readonly waitedMs: number }> {
+    for (;;) {
+      this.#count++;
+      const startMs = performance.now();
+      const reply = await this.#send();
+      if (reply.status !== 200) return { reply, waitedMs: performance.now() - startMs };
+    }
+  }
+
+  #send(): Promise<Reply> {
+    // Without an id: a document that is inserted twice is there twice.
+    const document = { name: `${this.#node.name}-${this.#count}` };
+    const headers = { "idempotency-key": document.name };
+    const statement = "INSERT INTO keyed DOCUMENTS (:document)";
+    return this.#cluster.execute(this.#node, statement, { document }, headers);
+  }
+}
 
 /** A new write at a node is refused, with a time to retry. */
 async function expectRefused(cluster: TestCluster, node: ClusterNode): Promise<void> {

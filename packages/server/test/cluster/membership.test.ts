@@ -23,7 +23,14 @@ function bench(): Bench {
     clock,
     start: (node, change = {}) => {
       const info = { node, instance: `${node}-1`, url: node, version: "1", ...change };
-      const self = (): NodeInfo => ({ entryFormat: 1, nowMs: 0, isClosing: false, ...info });
+      const reach = { unreached: [], isHardToReach: false };
+      const self = (): NodeInfo => ({
+        entryFormat: 1,
+        nowMs: 0,
+        isClosing: false,
+        ...reach,
+        ...info,
+      });
       const elapsed = (): number => clock.ms;
       const made = new Membership({ bus, self, elapsed, now: elapsed });
       onTestFinished(() => made.close());
@@ -72,4 +79,33 @@ test("a node that is cut off from the bus takes no other for dead, nor right aft
   expect(one.isGone("n2", "n2-1")).toBe(false);
   pass(1_000, one);
   expect(one.isGone("n2", "n2-1")).toBe(true);
+});
+
+test("a heartbeat says which nodes its sender does not reach", () => {
+  const { start } = bench();
+  const one = start("n1");
+  start("n2", { unreached: ["n1", "n3"], isHardToReach: true });
+  expect(one.find("n2")).toMatchObject({ unreached: ["n1", "n3"], isHardToReach: true });
+});
+
+test("a heartbeat of an older version says that its sender reaches all nodes", () => {
+  const { bus, start } = bench();
+  const one = start("n1");
+  const info = { node: "n2", instance: "n2-1", url: "n2", version: "0", entryFormat: 1 };
+  bus.publish("nodes", { ...info, nowMs: 0, isClosing: false });
+  expect(one.find("n2")).toMatchObject({ unreached: [], isHardToReach: false });
+  bus.publish("nodes", { ...info, nowMs: 0, isClosing: false, unreached: [1], isHardToReach: 2 });
+  expect(one.find("n2")).toMatchObject({ unreached: [], isHardToReach: false });
+});
+
+test("the nodes that are remembered have a bound, and those that are heard stay", () => {
+  const { start, pass } = bench();
+  const one = start("n1");
+  const two = start("n2");
+  for (let i = 0; i < 1_100; i++) {
+    start(`gone-${i}`).close();
+    if (i % 100 === 0) pass(500, two);
+  }
+  expect(one.heard().length).toBe(1_000);
+  expect(one.find("n2")).toBeDefined();
 });

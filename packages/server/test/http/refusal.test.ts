@@ -31,6 +31,8 @@ test.each([
   ["store.closed", "1", "the server is closing (store.closed)"],
   ["store.full", "30", "the server has no room left on its disk (store.full)"],
   ["clock.ahead", "60", "a sentence (clock.ahead)"],
+  ["cluster.elsewhere", "1", "a sentence (cluster.elsewhere)"],
+  ["cluster.unanswered", "5", "a sentence (cluster.unanswered)"],
 ] as const)("[H8] %s is 503 with the time to retry: in %s s", (code, seconds, message) => {
   const refusal = refusalOf(new PeerError(code, "a sentence"));
   expect(refusal?.status).toBe(503);

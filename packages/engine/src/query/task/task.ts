@@ -69,25 +69,30 @@ export class Task<R extends TaskRequest, T, Result> implements Preparation, Task
       this.budget.take(preparedBytes(this.text));
       const ready = this.#kind.prepare(this.request, this, this.context);
       if (!(ready instanceof Promise)) return this.#startReady(ready);
-      return ready
-        .then((late) => this.#startReady(late))
-        .catch((error: unknown) => {
-          throw this.#fail(error);
-        });
+      const fail = (error: unknown): never => {
+        throw this.#fail(error);
+      };
+      return ready.then((late) => this.#startReady(late), fail);
     } catch (error) {
       throw this.#fail(error);
     }
   }
 
   #startReady(ready: Ready<T>): Result | Promise<Result> {
-    const done = this.#run(ready);
-    if (!(done instanceof Promise)) return this.#complete(done, ready);
-    return done.then(
-      (late) => this.#complete(late, ready),
-      (error: unknown) => {
-        throw this.#fail(error);
-      },
-    );
+    try {
+      const done = this.#run(ready);
+      if (!(done instanceof Promise)) return this.#complete(done, ready);
+      const ended = done.then(
+        (late) => this.#complete(late, ready),
+        (error: unknown) => {
+          throw this.#fail(error);
+        },
+      );
+      // The task goes on to its end, also if its caller is answered before.
+      return ready.work.kind === "write" ? this.context.store.answered(ended) : ended;
+    } catch (error) {
+      throw this.#fail(error);
+    }
   }
 
   #run(ready: Ready<T>): Done<T> | Promise<Done<T>> {

@@ -174,4 +174,6 @@ const NO_INFO: NodeInfo = {
   entryFormat: 1,
   nowMs: 0,
   isClosing: false,
+  unreached: [],
+  isHardToReach: false,
 };
