@@ -304,7 +304,9 @@ export class RunningServer {
   }
 
   #recordRun(author: Author, action: AuditAction): Promise<void> {
-    return this.#cluster?.recordRun(author, action) ?? this.registry.recordRun(author, action);
+    return (
+      this.#cluster?.calls.recordRun(author, action) ?? this.registry.recordRun(author, action)
+    );
   }
 
   /** Warns about short shared tokens from before there was a minimum length; they keep working. */
@@ -478,14 +480,14 @@ export class RunningServer {
     if (this.#cluster === undefined || !links.isElsewhere(appId)) {
       return linkStatus(replication, links);
     }
-    return this.#cluster.linkStatus(appId, name);
+    return this.#cluster.calls.linkStatus(appId, name);
   }
 
   #findContent(app: OpenApp, id: string): Promise<ContentOutcome> {
     const links = this.#links;
     if (this.#cluster === undefined || !links.isElsewhere(app.id))
       return links.findContent(app, id);
-    return this.#cluster.findContent(app.id, id);
+    return this.#cluster.calls.findContent(app.id, id);
   }
 
   #passOnData(request: HttpRequest, appId: string, body: Uint8Array): Promise<Answer> {
@@ -511,7 +513,9 @@ export class RunningServer {
   async #flushUses({ keys }: Registry): Promise<void> {
     const cluster = this.#cluster;
     await this.#attempt("to write the last uses of keys", () =>
-      cluster === undefined ? keys.flushUses() : keys.flushUses((uses) => cluster.noteUses(uses)),
+      cluster === undefined
+        ? keys.flushUses()
+        : keys.flushUses((uses) => cluster.calls.noteUses(uses)),
     );
   }
 

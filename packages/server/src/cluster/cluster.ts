@@ -14,9 +14,8 @@ import {
   type ReplicaRole,
   type SharedTransaction,
 } from "@bigpeer/engine/cluster";
-import type { Store, StoreOptions, UploadAnswer } from "@bigpeer/engine/store";
-import type { SessionUpload } from "@bigpeer/engine/sync";
-import { assert, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
+import type { StoreOptions } from "@bigpeer/engine/store";
+import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import type { OpenApps } from "../apps/open-apps.ts";
 import type { Authentication } from "../auth/authentication.ts";
 import type { ClusterConfig } from "../config/config.ts";
@@ -24,12 +23,9 @@ import { VERSION } from "../config/version.ts";
 import type { Answer } from "../http/answer.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import type { HttpServer, NamedAnswer } from "../http/http-server.ts";
-import { isElsewhere } from "../http/refusal.ts";
-import type { ContentOutcome } from "../link/app-contents.ts";
 import { LINK_PATH } from "../link/link-listener.ts";
 import type { ClusterStats } from "../observability/cluster-metrics.ts";
 import { describeError, type Log } from "../observability/log.ts";
-import type { AuditAction, Author } from "../registry/audit-log.ts";
 import type { Registry } from "../registry/registry.ts";
 import { REGISTRY_STORE } from "../stores/stores.ts";
 import type { DialOptions } from "../sync/dial.ts";
@@ -37,6 +33,7 @@ import type { Bus } from "./bus.ts";
 import { clusterStatus, ownStatus, type StatusHost } from "./cluster-status.ts";
 import { ClusterStores } from "./cluster-stores.ts";
 import { Elections } from "./elections.ts";
+import { EvaluatorCalls } from "./evaluator-calls.ts";
 import { Evaluators } from "./evaluators.ts";
 import { type LinkProceduresHost, linkProcedures, type NodeLinks } from "./link-procedures.ts";
 import { LogReach } from "./log-reach.ts";
@@ -52,7 +49,7 @@ import { PassOn } from "./pass-on.ts";
 import { peerProcedures, SharedPeers } from "./peers/shared-peers.ts";
 import { ReachVerdict } from "./reach-verdict.ts";
 import { Upkeep, upkeepEndpoints, upkeepProcedures } from "./upkeep.ts";
-import { isReached, sleep, within } from "./waiting.ts";
+import { sleep, within } from "./waiting.ts";
 
 /** Parts of the server that exist once its registry is open. */
 interface Opened {
@@ -83,18 +80,11 @@ export interface ClusterHost {
   readonly onFatal: (error: unknown) => void;
 }
 
-/** How long a node may take to catch up, and to start. */
-const CATCH_UP_MS_MAX = 5_000;
+/** How long a node may take to start. */
 const START_MS_MAX = 60_000;
 
 const POLL_MS = 20;
 const TICK_MS = 1_000;
-
-/** How long an answer that was passed on waits until this node has what it tells of. */
-const ANSWER_MS_MAX = 1_000;
-
-/** How long an upload waits until this node has it; it is durable already. */
-const UPLOADED_MS_MAX = 10_000;
 
 /** How long a node that closes waits until others have what it evaluated. */
 const HAND_OVER_MS_MAX = 3_000;
@@ -110,6 +100,8 @@ export class Cluster {
   readonly #passOn: PassOn;
   readonly stores: ClusterStores;
   readonly peers: SharedPeers;
+  /** Calls of the node that evaluates a store. */
+  readonly calls: EvaluatorCalls;
   readonly upkeep: Upkeep;
   readonly #reach: LogReach;
   readonly #nodeReach: NodeReach;
@@ -177,6 +169,7 @@ export class Cluster {
       log,
     });
     this.stores = this.#newStores();
+    this.calls = new EvaluatorCalls(this.#evaluators, this.stores);
     this.#reach = new LogReach({
       log: parts.logs.log(REGISTRY_STORE),
       elapsed,
@@ -258,7 +251,7 @@ export class Cluster {
       }
       const evaluator = this.stores.find(REGISTRY_STORE)?.evaluator ?? "";
       if (registry.isPrepared && this.#membership.find(evaluator) !== undefined) {
-        return this.catchUp(REGISTRY_STORE);
+        return this.calls.catchUp(REGISTRY_STORE);
       }
       await sleep(POLL_MS);
     }
@@ -298,81 +291,11 @@ export class Cluster {
     });
   }
 
-  /**
-   * Resolves when the store here has everything that was acknowledged before the call. Rejects with
-   * `store.busy` if that takes too long.
-   */
-  async catchUp(store: string): Promise<void> {
-    const replica = this.stores.find(store);
-    assert(replica !== undefined, "an open store");
-    const { sequence } = await this.#evaluators.call(store, "confirm", { store });
-    if (await isReached(replica.whenReached(Number(sequence)), CATCH_UP_MS_MAX)) return;
-    throw new PeerError("store.busy", "this node has not caught up with the cluster yet");
-  }
-
-  /** A node that lags does not delay an answer for long. */
-  async #caughtUp(store: string, sequence: number): Promise<void> {
-    const wait = this.stores.find(store)?.whenReached(sequence);
-    if (wait !== undefined) await isReached(wait, ANSWER_MS_MAX);
-  }
-
-  /**
-   * As Store.upload, where the app is evaluated; when it resolves, the store here has it. After an
-   * error the peer sends the upload again, and it is recognised by its number.
-   */
-  async upload(
-    store: Store,
-    appId: string,
-    asked: SessionUpload,
-    token: string,
-  ): Promise<UploadAnswer> {
-    const { upload, check, credential } = asked;
-    for (;;) {
-      if (!store.isFollowing) {
-        try {
-          return await store.upload(upload, check, credential);
-        } catch (error) {
-          if (!isElsewhere(error)) throw error;
-        }
-      }
-      const value = { store: appId, token, upload: upload as unknown as Value };
-      const answer = (await this.#evaluators.call(
-        appId,
-        "upload",
-        value,
-      )) as unknown as UploadAnswer;
-      if (answer.kind === "taken") await uploaded(store, answer.record.txnId);
-      return answer;
-    }
-  }
-
   /** How a link is passed on to the node that evaluates an app; undefined if there is none now. */
   linkTarget(appId: string): DialOptions | undefined {
     const url = this.#evaluators.known(appId);
     if (url === undefined) return undefined;
     return this.#client.dialOptions(url, LINK_PATH);
-  }
-
-  /** Status of the links of a replication, from the node that runs them. */
-  linkStatus(appId: string, name: string): Promise<ValueObject> {
-    return this.#evaluators.call(appId, "link_status", { app: appId, name });
-  }
-
-  /** Searches a content at linked Big Peers, from the node that runs the links. */
-  async findContent(appId: string, id: string): Promise<ContentOutcome> {
-    const found = await this.#evaluators.call(appId, "find_content", { app: appId, id });
-    await this.#caughtUp(appId, Number(found["sequence"]));
-    return found["outcome"] as ContentOutcome;
-  }
-
-  /** Writes when API keys were last used, where the registry is evaluated. */
-  async noteUses(uses: readonly (readonly [string, number])[]): Promise<void> {
-    await this.#evaluators.call(REGISTRY_STORE, "uses", { uses });
-  }
-
-  async recordRun(author: Author, action: AuditAction): Promise<void> {
-    const value = { author: { ...author }, action: { ...action } } as unknown as ValueObject;
-    await this.#evaluators.call(REGISTRY_STORE, "run", value);
   }
 
   /** Evaluates nothing any more: others take over at once. Call it before requests are ended. */
@@ -516,7 +439,7 @@ export class Cluster {
     return new PassOn({
       client: this.#client,
       evaluators: this.#evaluators,
-      caughtUp: (store, sequence) => this.#caughtUp(store, sequence),
+      caughtUp: (store, sequence) => this.calls.caughtUp(store, sequence),
       elapsed: () => this.#elapsed(),
     });
   }
@@ -578,12 +501,6 @@ function readNodeTls({ tlsFiles }: ClusterConfig): NodeTls | undefined {
     return readFileSync(file, "utf8");
   });
   return { ca, cert, key };
-}
-
-/** A node that does not follow the log must not keep its peers waiting: they go to another one. */
-async function uploaded(store: Store, txnId: number): Promise<void> {
-  if (await isReached(store.whenReached(txnId), UPLOADED_MS_MAX)) return;
-  throw new PeerError("store.busy", "this node has not caught up with the cluster yet");
 }
 
 function opened(cluster: Cluster | undefined): Cluster {

@@ -61,6 +61,12 @@ export interface SyncServersOptions extends SyncGateOptions {
 
 /** What sync needs of the other nodes of a cluster. */
 export interface SyncCluster {
+  readonly calls: SyncCalls;
+  readonly peers: ClusterPeers;
+}
+
+/** Calls of the node that evaluates an app. */
+export interface SyncCalls {
   /** Resolves when the app here has everything that was acknowledged before the call. */
   catchUp(appId: string): Promise<void>;
   /** As Store.upload, on the node that evaluates the app. */
@@ -70,7 +76,6 @@ export interface SyncCluster {
     asked: SessionUpload,
     token: string,
   ): ReturnType<Store["upload"]>;
-  readonly peers: ClusterPeers;
 }
 
 /** Peers that are connected to other nodes of a cluster. */
@@ -319,7 +324,7 @@ export class SyncServers implements ConnectionHost {
   /** A peer takes a node that knows fewer of its uploads than it should for a restored one. */
   async #catchUp(appId: string): Promise<void> {
     try {
-      await this.#options.cluster?.()?.catchUp(appId);
+      await this.#options.cluster?.()?.calls.catchUp(appId);
     } catch (error) {
       const isKnown = error instanceof PeerError || error instanceof Refusal;
       if (!isKnown) throw error;
@@ -402,7 +407,7 @@ export class SyncServers implements ConnectionHost {
     if (cluster === undefined || !(channel instanceof SyncConnection)) {
       return store.upload(upload, check, credential);
     }
-    return cluster.upload(store, id, asked, channel.token);
+    return cluster.calls.upload(store, id, asked, channel.token);
   }
 
   #tick(): void {
