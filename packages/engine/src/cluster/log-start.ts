@@ -8,7 +8,7 @@
 import { PeerError } from "@bigpeer/protocol";
 import type { Platform } from "../platform.ts";
 import { finish } from "../steps.ts";
-import { LogChain, type LogPosition } from "./log-chain.ts";
+import { LOG_START, LogChain, type LogPosition } from "./log-chain.ts";
 import { decodeEntry, type EntryContent, isSameDigest } from "./log-entry.ts";
 import type { SharedLog } from "./shared-log.ts";
 
@@ -25,20 +25,21 @@ export type LogStart =
   | { readonly kind: "forgotten" };
 
 /**
- * Rejects with `store.corrupt` if the storage is not of this log, or the log has lost entries, and
- * as `SharedLog.next` if the log cannot be reached.
+ * Rejects with `store.corrupt` if the storage is not of this log, or the log has lost entries, as
+ * `SharedLog.next` if the log cannot be reached, and as decodeEntry.
  */
 export async function findStart(
   log: SharedLog,
   platform: Pick<Platform, "sha256">,
   position: LogPosition | undefined,
+  newestFormat?: number,
 ): Promise<LogStart> {
-  if (position !== undefined) return startAt(log, platform, position);
+  if (position !== undefined) return startAt(log, platform, position, newestFormat);
   const first = await log.next(0);
   if (first === undefined) return { kind: "new" };
-  const { content } = decodeEntry(first.bytes);
+  const { content } = decodeEntry(first.bytes, newestFormat);
   if (content.kind !== "history" || content.txnId > 0) return { kind: "forgotten" };
-  const chain = new LogChain(platform);
+  const chain = new LogChain(platform, LOG_START, newestFormat);
   finish(chain.take(first.sequence, first.bytes));
   return { kind: "beginning", history: content, position: chain.last };
 }
@@ -47,20 +48,21 @@ async function startAt(
   log: SharedLog,
   { sha256 }: Pick<Platform, "sha256">,
   position: LogPosition,
+  newestFormat: number | undefined,
 ): Promise<LogStart> {
   const { sequence, digest } = position;
   const found = await log.next(sequence - 1);
   if (found === undefined) {
     const end = await log.end();
     // The log may have been extended meanwhile.
-    if (end >= sequence) return startAt(log, { sha256 }, position);
+    if (end >= sequence) return startAt(log, { sha256 }, position, newestFormat);
     throw lost(`this store has its entries up to ${sequence}, and the log ends at ${end}`);
   }
   if (found.sequence === sequence) {
     if (isSameDigest(sha256(found.bytes), digest)) return { kind: "continued", position };
     throw lost(`entry ${sequence} is another than the one in this store`);
   }
-  const { previous } = decodeEntry(found.bytes);
+  const { previous } = decodeEntry(found.bytes, newestFormat);
   return isSameDigest(previous, digest) ? { kind: "continued", position } : { kind: "forgotten" };
 }
 

@@ -40,6 +40,8 @@ export interface ClusterStoresHost {
   readonly node: string;
   readonly logOf: (store: string) => SharedLog;
   readonly elections: Pick<Elections, "add">;
+  /** The newest format of log entries that every node reads. */
+  readonly entryFormat: () => number;
   readonly platform: Platform;
   readonly options: StoreOptions;
   readonly log: Log;
@@ -91,17 +93,19 @@ export class ClusterStores implements Stores {
       this.#openStorage(name, folder, log),
       this.#host.onOpening?.(name),
     ]);
-    try {
-      const replica = await Replica.open({ ...this.#replicaHost(name), log, storage, mayBegin });
-      const opened = new ReplicaFolder(folder, storage, replica, () => this.#open.delete(name));
-      this.#open.set(name, opened);
-      opened.onClose(this.#host.elections.add(name, replica));
-      await catchUp(replica, log);
-      return opened;
-    } catch (error) {
+    const host = { ...this.#replicaHost(name), log, storage, mayBegin };
+    const replica = await Replica.open(host).catch(async (error: unknown) => {
       await storage.close();
       throw error;
-    }
+    });
+    const opened = new ReplicaFolder(folder, storage, replica, () => this.#open.delete(name));
+    this.#open.set(name, opened);
+    opened.onClose(this.#host.elections.add(name, replica));
+    await catchUp(replica, log);
+    if (replica.role !== "failed") return opened;
+    // Each request says why, instead of reading a state that grows old.
+    await opened.close();
+    throw replica.failure;
   }
 
   async #openStorage(name: string, folder: string, log: SharedLog): Promise<LoggedLmdb> {
@@ -145,11 +149,12 @@ export class ClusterStores implements Stores {
   }
 
   #replicaHost(name: string) {
-    const { node, platform, options, log, onFailed, onRole, onApplied } = this.#host;
+    const { node, platform, options, entryFormat, log, onFailed, onRole, onApplied } = this.#host;
     return {
       node,
       platform,
       options,
+      entryFormat,
       wait: (attempt: number) => this.#wait(attempt),
       onRole: (role: ReplicaRole) => {
         const replica = this.find(name);

@@ -7,6 +7,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { Membership, type NodeInfo } from "../../src/cluster/membership.ts";
 import { LossyBus } from "./support/lossy-bus.ts";
 
+const AWAY_MS = 60_000;
+
 interface Bench {
   readonly bus: LossyBus;
   readonly clock: { ms: number };
@@ -25,7 +27,7 @@ function bench(): Bench {
       const info = { node, instance: `${node}-1`, url: node, version: "1", ...change };
       const self = (): NodeInfo => ({ entryFormat: 1, nowMs: 0, isClosing: false, ...info });
       const elapsed = (): number => clock.ms;
-      const made = new Membership({ bus, self, elapsed, now: elapsed });
+      const made = new Membership({ bus, self, elapsed, now: elapsed, awayMs: AWAY_MS });
       onTestFinished(() => made.close());
       return made;
     },
@@ -72,4 +74,43 @@ test("a node that is cut off from the bus takes no other for dead, nor right aft
   expect(one.isGone("n2", "n2-1")).toBe(false);
   pass(1_000, one);
   expect(one.isGone("n2", "n2-1")).toBe(true);
+});
+
+test("the format of entries is the least of all nodes, also of one that is away for a while", () => {
+  const { start, pass } = bench();
+  const next = { entryFormat: 2 };
+  const one = start("n1", next);
+  expect(one.entryFormat).toBe(1);
+  pass(2_000, one);
+  expect(one.entryFormat).toBe(2);
+  const two = start("n2");
+  expect(one.entryFormat).toBe(1);
+  pass(4_000, one, two);
+  expect(two.entryFormat).toBe(1);
+  // It is away, and may come back with the old version.
+  two.close();
+  pass(AWAY_MS - 500, one);
+  expect([one.find("n2"), one.entryFormat]).toEqual([undefined, 1]);
+  pass(500, one);
+  expect(one.entryFormat).toBe(2);
+  const three = start("n3");
+  expect(one.entryFormat).toBe(1);
+  three.close();
+  start("n3", { ...next, instance: "n3-2" });
+  expect(one.entryFormat).toBe(2);
+});
+
+test("a node that was cut off from the bus writes the oldest format until it knows the others", () => {
+  const { bus, start, pass } = bench();
+  const one = start("n1", { entryFormat: 2 });
+  pass(2_000, one);
+  expect(one.entryFormat).toBe(2);
+  bus.lost = 1;
+  pass(4_000, one);
+  expect(one.entryFormat).toBe(1);
+  bus.lost = 0;
+  pass(1_000, one);
+  expect(one.entryFormat).toBe(1);
+  pass(1_000, one);
+  expect(one.entryFormat).toBe(2);
 });
