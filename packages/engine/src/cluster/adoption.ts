@@ -10,7 +10,7 @@ import { openIdentity, readIdentity } from "../store/identity.ts";
 import { HEAD_KEY } from "../store/keys.ts";
 import { type Identity, readHead } from "../store/records.ts";
 import { LOG_START, LogChain, type LogPosition } from "./log-chain.ts";
-import { decodeEntry, type EntryContent } from "./log-entry.ts";
+import { decodeEntry, type EntryContent, OLDEST_ENTRY_FORMAT } from "./log-entry.ts";
 import { LogWriter } from "./log-writer.ts";
 import type { ReplicaStorage } from "./replica-storage.ts";
 import type { SharedLog } from "./shared-log.ts";
@@ -45,7 +45,11 @@ async function beginLog(host: AdoptionHost, identity: Identity): Promise<LogPosi
   const { historyId, site } = identity;
   const content: EntryContent = { kind: "history", historyId, site, txnId: txnIdOf(storage) };
   const first = await log.next(0);
-  if (first === undefined) return (await LogWriter.begin(host, LOG_START, content)).last;
+  if (first === undefined) {
+    // Nothing is known of the versions of the other nodes.
+    const writing = { ...host, entryFormat: () => OLDEST_ENTRY_FORMAT };
+    return (await LogWriter.begin(writing, LOG_START, content)).last;
+  }
   // An earlier attempt crashed before it wrote its position to the disk. No other node follows it yet.
   const found = decodeEntry(first.bytes).content;
   const isOwn = found.kind === "history" && found.historyId === historyId;

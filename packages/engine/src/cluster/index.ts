@@ -8,8 +8,9 @@ export { type AdoptionHost, adopt } from "./adoption.ts";
 export { LOG_START, LogChain, type LogPosition, type TakenEntry } from "./log-chain.ts";
 export {
   contentsOf,
-  ENTRY_FORMAT,
   type EntryContent,
+  NEWEST_ENTRY_FORMAT,
+  OLDEST_ENTRY_FORMAT,
   type SharedRecord,
   type SharedTransaction,
 } from "./log-entry.ts";

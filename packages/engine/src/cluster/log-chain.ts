@@ -47,12 +47,19 @@ type Part = Extract<EntryContent, { kind: "part" }>;
 
 export class LogChain {
   readonly #platform: Pick<Platform, "sha256">;
+  readonly #newestFormat: number | undefined;
   #last: LogPosition;
   #complete: LogPosition;
   #parts: Part[] = [];
 
-  constructor(platform: Pick<Platform, "sha256">, from: LogPosition = LOG_START) {
+  /** `newestFormat` as in decodeEntry. */
+  constructor(
+    platform: Pick<Platform, "sha256">,
+    from: LogPosition = LOG_START,
+    newestFormat?: number,
+  ) {
     this.#platform = platform;
+    this.#newestFormat = newestFormat;
     this.#last = from;
     this.#complete = from;
   }
@@ -69,11 +76,12 @@ export class LogChain {
 
   /**
    * Takes the next entry. Throws `store.corrupt`, and takes nothing, if it does not continue this
-   * chain: then the log is another one, or has lost entries.
+   * chain: then the log is another one, or has lost entries. Throws `store.format_newer` for an entry
+   * that only a newer version reads.
    */
   *take(sequence: number, bytes: Uint8Array): Steps<TakenEntry> {
     const { sequence: before, digest, epoch: epochBefore } = this.#last;
-    const { epoch, writer, previous, content } = decodeEntry(bytes);
+    const { epoch, writer, previous, content } = decodeEntry(bytes, this.#newestFormat);
     if (sequence <= before) throw broken(sequence, `it comes after entry ${before}`);
     if (!isSameDigest(previous, digest)) {
       throw broken(sequence, `it does not continue entry ${before} of this store`);

@@ -27,8 +27,12 @@ import type { Platform } from "../platform.ts";
 import type { Steps } from "../steps.ts";
 import type { TransactionRecord } from "../store/records.ts";
 
-/** The format that this version writes; it reads all formats up to it. */
-export const ENTRY_FORMAT = 1;
+/**
+ * This version reads all formats up to the newest, and writes those from the oldest to the newest.
+ * A newer one is written only when every node reads it: see LogWriterHost.
+ */
+export const NEWEST_ENTRY_FORMAT = 1;
+export const OLDEST_ENTRY_FORMAT = 1;
 
 /** Size of the transactions in an entry; with its head it has less than 4 MiB. */
 export const CONTENT_SIZE_MAX: number = 4 * 1024 * 1024 - 1024;
@@ -47,6 +51,7 @@ export interface SharedTransaction {
 }
 
 export interface LogEntry {
+  readonly format: number;
   readonly epoch: number;
   readonly writer: string;
   /** Digest of the entry before. */
@@ -84,16 +89,19 @@ export interface EncodedEntry {
 }
 
 export function encodeEntry(
-  { epoch, writer, previous, content }: LogEntry,
+  { format, epoch, writer, previous, content }: LogEntry,
   platform: Pick<Platform, "sha256">,
 ): EncodedEntry {
   assert(previous.length === DIGEST_SIZE, "the digest of an entry");
-  const bytes = encodeCbor({ format: ENTRY_FORMAT, epoch, writer, previous, ...content });
+  const bytes = encodeCbor({ format, epoch, writer, previous, ...content });
   return { bytes, digest: platform.sha256(bytes) };
 }
 
-/** Throws `store.format_newer`, or `store.corrupt` if it is no entry. */
-export function decodeEntry(bytes: Uint8Array): LogEntry {
+/**
+ * `newest` is the newest format that is read. Throws `store.format_newer`, or `store.corrupt` if it
+ * is no entry.
+ */
+export function decodeEntry(bytes: Uint8Array, newest: number = NEWEST_ENTRY_FORMAT): LogEntry {
   let value: Value;
   try {
     value = decodeCbor(bytes);
@@ -102,15 +110,15 @@ export function decodeEntry(bytes: Uint8Array): LogEntry {
   }
   if (!isObject(value)) throw noEntry("it is no object");
   const { format, epoch, writer, previous } = value;
-  if (typeof format === "number" && format > ENTRY_FORMAT) {
-    const message = `the log of the cluster has entries of format ${format}, this version reads up to ${ENTRY_FORMAT}; upgrade this node`;
+  if (typeof format === "number" && format > newest) {
+    const message = `the log of the cluster has entries of format ${format}, this node reads up to ${newest}: upgrade this node`;
     throw new PeerError("store.format_newer", message);
   }
-  const isHead = format === ENTRY_FORMAT && isCount(epoch) && typeof writer === "string";
+  const isHead = isCount(format) && format >= 1 && isCount(epoch) && typeof writer === "string";
   if (!isHead || !isDigest(previous)) throw noEntry("its head is not valid");
   const content = contentOf(value);
   if (content === undefined) throw noEntry("its content is not valid");
-  return { epoch, writer, previous, content };
+  return { format, epoch, writer, previous, content };
 }
 
 type Fields = { readonly [name: string]: Value };

@@ -8,7 +8,7 @@
 import { PeerError } from "@bigpeer/protocol";
 import type { Platform } from "../platform.ts";
 import { finish } from "../steps.ts";
-import { LogChain, type LogPosition } from "./log-chain.ts";
+import { LOG_START, LogChain, type LogPosition } from "./log-chain.ts";
 import { decodeEntry, type EntryContent, isSameDigest } from "./log-entry.ts";
 import type { SharedLog } from "./shared-log.ts";
 
@@ -33,8 +33,8 @@ type Look =
 export interface LogStartHost {
   readonly log: SharedLog;
   readonly platform: Pick<Platform, "sha256">;
-  /** Resolves after some time, longer after more attempts in a row. */
-  readonly wait: (attempt: number) => Promise<void>;
+  /** As in decodeEntry. */
+  readonly newestFormat?: number | undefined;
 }
 
 /** With waits of up to a second, about ten seconds: NATS takes up to nine to settle a new leader. */
@@ -43,31 +43,31 @@ const LOOKS_MAX = 15;
 /**
  * As findStart, for a storage that is being opened. A leader of the log that has just begun may not
  * know its last entries yet: a log that seems to end before the position, or to be empty though it
- * must not be, is looked at again for some seconds.
+ * must not be, is looked at again for some seconds. `wait` resolves after some time, longer after
+ * more attempts in a row.
  */
 export async function awaitStart(
-  { log, platform, wait }: LogStartHost,
+  host: LogStartHost & { readonly wait: (attempt: number) => Promise<void> },
   position: LogPosition | undefined,
   isEmptyAllowed: boolean,
 ): Promise<LogStart> {
   for (let attempt = 1; ; attempt++) {
-    const found = await look(log, platform, position);
+    const found = await look(host, position);
     const isDoubtful = found.kind === "shorter" || (found.kind === "new" && !isEmptyAllowed);
     if (!isDoubtful || attempt >= LOOKS_MAX) return startOf(found);
-    await wait(attempt);
+    await host.wait(attempt);
   }
 }
 
 /**
- * Rejects with `store.corrupt` if the storage is not of this log, or the log has lost entries, and
- * as `SharedLog.next` if the log cannot be reached.
+ * Rejects with `store.corrupt` if the storage is not of this log, or the log has lost entries, as
+ * `SharedLog.next` if the log cannot be reached, and as decodeEntry.
  */
 export async function findStart(
-  log: SharedLog,
-  platform: Pick<Platform, "sha256">,
+  host: LogStartHost,
   position: LogPosition | undefined,
 ): Promise<LogStart> {
-  return startOf(await look(log, platform, position));
+  return startOf(await look(host, position));
 }
 
 function startOf(found: Look): LogStart {
@@ -76,39 +76,33 @@ function startOf(found: Look): LogStart {
   throw lost(`this store has its entries up to ${sequence}, and the log ends at ${end}`);
 }
 
-async function look(
-  log: SharedLog,
-  platform: Pick<Platform, "sha256">,
-  position: LogPosition | undefined,
-): Promise<Look> {
-  if (position !== undefined) return lookAt(log, platform, position);
+async function look(host: LogStartHost, position: LogPosition | undefined): Promise<Look> {
+  if (position !== undefined) return lookAt(host, position);
+  const { log, platform, newestFormat } = host;
   const first = await log.next(0);
   if (first === undefined) return { kind: "new" };
-  const { content } = decodeEntry(first.bytes);
+  const { content } = decodeEntry(first.bytes, newestFormat);
   if (content.kind !== "history" || content.txnId > 0) return { kind: "forgotten" };
-  const chain = new LogChain(platform);
+  const chain = new LogChain(platform, LOG_START, newestFormat);
   finish(chain.take(first.sequence, first.bytes));
   return { kind: "beginning", history: content, position: chain.last };
 }
 
-async function lookAt(
-  log: SharedLog,
-  { sha256 }: Pick<Platform, "sha256">,
-  position: LogPosition,
-): Promise<Look> {
+async function lookAt(host: LogStartHost, position: LogPosition): Promise<Look> {
+  const { log, platform, newestFormat } = host;
   const { sequence, digest } = position;
   const found = await log.next(sequence - 1);
   if (found === undefined) {
     const end = await log.end();
     // The log may have been extended meanwhile.
-    if (end >= sequence) return lookAt(log, { sha256 }, position);
+    if (end >= sequence) return lookAt(host, position);
     return { kind: "shorter", sequence, end };
   }
   if (found.sequence === sequence) {
-    if (isSameDigest(sha256(found.bytes), digest)) return { kind: "continued", position };
+    if (isSameDigest(platform.sha256(found.bytes), digest)) return { kind: "continued", position };
     throw lost(`entry ${sequence} is another than the one in this store`);
   }
-  const { previous } = decodeEntry(found.bytes);
+  const { previous } = decodeEntry(found.bytes, newestFormat);
   return isSameDigest(previous, digest) ? { kind: "continued", position } : { kind: "forgotten" };
 }
 

@@ -10,7 +10,12 @@
 import { assert, PeerError } from "@bigpeer/protocol";
 import type { Platform } from "../platform.ts";
 import type { LogPosition } from "./log-chain.ts";
-import { type EntryContent, encodeEntry } from "./log-entry.ts";
+import {
+  type EntryContent,
+  encodeEntry,
+  NEWEST_ENTRY_FORMAT,
+  OLDEST_ENTRY_FORMAT,
+} from "./log-entry.ts";
 import type { SharedLog } from "./shared-log.ts";
 
 /** A leader that was just elected may not know its last entries yet: it is asked again. */
@@ -26,6 +31,13 @@ export interface LogWriterHost {
   readonly wait: (attempt: number) => Promise<void>;
   /** The name of this node, which is part of the name of the writer. */
   readonly node: string;
+  /**
+   * The newest format of entries that every node of the cluster reads, as far as the host knows now;
+   * by default the newest of this version. A node that reads less stops at such an entry.
+   */
+  readonly entryFormat?: (() => number) | undefined;
+  /** The newest format of this version, if tests replace it. */
+  readonly newestFormat?: number | undefined;
   /** Called once, when this node is no longer the evaluating node. */
   readonly onDeposed?: () => void;
 }
@@ -37,6 +49,8 @@ export class LogWriter {
   readonly #host: LogWriterHost;
   #last: LogPosition;
   #isDeposed = false;
+  /** Of the last entry. */
+  #format: number = OLDEST_ENTRY_FORMAT;
   /** When the append under way began. */
   #startMs: number | undefined;
 
@@ -97,7 +111,10 @@ export class LogWriter {
 
   async #append(content: EntryContent): Promise<number> {
     const { sequence: after, digest: previous, epoch, writer } = this.#last;
-    const entry = { epoch, writer, previous, content };
+    // The parts of a flush are of one format, also if the last old node is replaced meanwhile.
+    const isContinued = content.kind === "part" && content.number > 1;
+    if (!isContinued) this.#format = formatOf(this.#host);
+    const entry = { format: this.#format, epoch, writer, previous, content };
     const { bytes, digest } = encodeEntry(entry, this.#host.platform);
     const sequence = await this.#outcomeOf(bytes, digest, after);
     if (sequence === undefined) {
@@ -162,6 +179,12 @@ export class LogWriter {
 /** The node that wrote an entry, by the name of its writer. */
 export function nodeOfWriter(writer: string): string {
   return writer.slice(0, writer.lastIndexOf("."));
+}
+
+/** A node that reads no format that this one writes is told by the entry itself to be upgraded. */
+function formatOf({ entryFormat, newestFormat = NEWEST_ENTRY_FORMAT }: LogWriterHost): number {
+  const known = entryFormat?.() ?? newestFormat;
+  return Math.max(OLDEST_ENTRY_FORMAT, Math.min(newestFormat, known));
 }
 
 function lostEntries(after: number): PeerError {

@@ -30,7 +30,7 @@ import {
   type SharedTransaction,
 } from "./log-entry.ts";
 import { awaitStart, findStart, type LogStart } from "./log-start.ts";
-import { EMPTY_CONTENT, LogWriter, nodeOfWriter } from "./log-writer.ts";
+import { EMPTY_CONTENT, LogWriter, type LogWriterHost, nodeOfWriter } from "./log-writer.ts";
 import { replay } from "./replay.ts";
 import type { ReplicaStorage } from "./replica-storage.ts";
 import type { LogTail, SharedEntry, SharedLog } from "./shared-log.ts";
@@ -47,6 +47,9 @@ export interface ReplicaHost {
   readonly options?: StoreOptions;
   /** How many flushes apart the state of the nodes is compared; 64 if left out. */
   readonly comparedEvery?: number;
+  /** As in LogWriterHost. */
+  readonly entryFormat?: LogWriterHost["entryFormat"];
+  readonly newestFormat?: LogWriterHost["newestFormat"];
   /** Whether the log may be begun, if it is empty. */
   readonly mayBegin?: boolean;
   /** Resolves after some time, longer after more attempts in a row. */
@@ -95,7 +98,7 @@ export class Replica {
     this.#host = host;
     this.store = store;
     this.#progress = new Progress(position.sequence);
-    this.#chain = new LogChain(host.platform, position);
+    this.#chain = new LogChain(host.platform, position, host.newestFormat);
     this.#running = this.#follow();
   }
 
@@ -220,13 +223,14 @@ export class Replica {
    * has lost it. A leader of the log that has just begun may lack it for a while.
    */
   async #isInLog(): Promise<boolean> {
-    const { log, platform } = this.#host;
     try {
-      await findStart(log, platform, this.#last);
+      await findStart(this.#host, this.#last);
       this.#missed = 0;
       return true;
     } catch (error) {
-      if (!(error instanceof PeerError && error.code === "store.corrupt")) throw error;
+      // Only an upgrade of this node helps.
+      if (hasCode(error, "store.format_newer")) this.#fail(error);
+      if (!hasCode(error, "store.corrupt")) throw error;
       this.#missed++;
       if (this.#missed > MISSED_MAX) this.#fail(error);
       return false;
@@ -265,7 +269,11 @@ export class Replica {
   async #receive(entry: SharedEntry): Promise<void> {
     if (this.#writer === undefined) await this.#take(entry);
     // Entries of a writer come back after it has made them, or while it waits for their outcome.
-    else if (decodeEntry(entry.bytes).writer !== this.#writer.last.writer) this.#depose();
+    else if (this.#writerOf(entry) !== this.#writer.last.writer) this.#depose();
+  }
+
+  #writerOf({ bytes }: SharedEntry): string {
+    return decodeEntry(bytes, this.#host.newestFormat).writer;
   }
 
   async #take({ sequence, bytes }: SharedEntry): Promise<void> {
@@ -315,8 +323,7 @@ export class Replica {
   }
 
   #newWriter(last: LogPosition): Promise<LogWriter> {
-    const { log, platform, node, wait } = this.#host;
-    return LogWriter.begin({ log, platform, node, wait, onDeposed: () => this.#depose() }, last);
+    return LogWriter.begin({ ...this.#host, onDeposed: () => this.#depose() }, last);
   }
 
   /** Another node has begun an epoch: from now on nothing is evaluated here. */
@@ -332,7 +339,8 @@ export class Replica {
   /** After it was the evaluating node. What it wrote itself is in the store already. */
   async #followAgain(): Promise<void> {
     await this.store.follow();
-    this.#chain = new LogChain(this.#host.platform, this.position);
+    const { platform, newestFormat } = this.#host;
+    this.#chain = new LogChain(platform, this.position, newestFormat);
     this.#writer = undefined;
   }
 
@@ -362,7 +370,7 @@ export class Replica {
       });
     } catch (error) {
       // The log has what the storage could not keep, or the reverse: the store must be opened again.
-      if (isLogged || isCorrupt(error)) this.#fail(error);
+      if (isLogged || hasCode(error, "store.corrupt")) this.#fail(error);
       throw error;
     }
     this.#progress.reach(this.#last.sequence);
@@ -402,8 +410,8 @@ export class Replica {
   }
 }
 
-function isCorrupt(error: unknown): boolean {
-  return error instanceof PeerError && error.code === "store.corrupt";
+function hasCode(error: unknown, code: PeerError["code"]): boolean {
+  return error instanceof PeerError && error.code === code;
 }
 
 function* replayAll(
@@ -425,7 +433,7 @@ async function findPosition(host: ReplicaHost): Promise<LogPosition> {
       return await begin(host, await awaitStart(host, storage.position, mayBegin));
     } catch (error) {
       // Another node has begun the log at the same time.
-      if (!(error instanceof PeerError && error.code === "cluster.elsewhere")) throw error;
+      if (!hasCode(error, "cluster.elsewhere")) throw error;
     }
   }
 }

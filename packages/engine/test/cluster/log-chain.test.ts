@@ -43,7 +43,7 @@ class Log {
 
   add(content: EntryContent): void {
     const entry = encodeEntry(
-      { epoch: this.epoch, writer: this.writer, previous: this.#digest, content },
+      { format: 1, epoch: this.epoch, writer: this.writer, previous: this.#digest, content },
       platform,
     );
     this.#digest = entry.digest;
@@ -265,7 +265,8 @@ test("bytes that are no entry, and entries of a newer format, are refused with t
     [{ ...head, kind: "transactions" }, "its content is not valid"],
     [{ ...head, kind: "part", number: 2, count: 1, bytes: new Uint8Array() }, "content"],
     [{ ...head, kind: "history", historyId: "h", site: 1, txnId: 0 }, "content"],
-    [{ ...head, format: 2 }, "entries of format 2, this version reads up to 1; upgrade this node"],
+    [{ ...head, format: 0 }, "its head is not valid"],
+    [{ ...head, format: 2 }, "entries of format 2, this node reads up to 1: upgrade this node"],
   ];
   for (const [value, message] of cases) {
     expect(() => decodeEntry(encodeCbor(value))).toThrow(message);
@@ -275,6 +276,7 @@ test("bytes that are no entry, and entries of a newer format, are refused with t
   for (const transactions of [[new Uint8Array([0xff])], [encodeCbor([1])], [encodeCbor("x")]]) {
     const { bytes } = encodeEntry(
       {
+        format: 1,
         epoch: 1,
         writer: "w",
         previous: FIRST_DIGEST,

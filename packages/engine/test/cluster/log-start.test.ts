@@ -68,7 +68,7 @@ test("a log that stays shorter than the storage is an error after some looks", a
   });
   expect(waits.length).toBeGreaterThan(10);
   // A running replica counts its looks itself.
-  await expect(findStart(log, host.platform, position)).rejects.toThrow("the log ends at 2");
+  await expect(findStart({ ...host, log }, position)).rejects.toThrow("the log ends at 2");
 });
 
 test("another entry at the position is an error at once", async () => {

@@ -5,6 +5,7 @@
 
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { decodeEntry } from "../../src/cluster/log-entry.ts";
 import { Replica, type ReplicaHost } from "../../src/cluster/replica.ts";
 import { MemoryReplicaStorage, type ReplicaDisk } from "../support/memory-replica-storage.ts";
 import { SimulatedLog, StoppableLog } from "../support/simulated-log.ts";
@@ -237,4 +238,94 @@ test("an empty log is begun only by a node that may", async () => {
   const log = new SimulatedLog(seededRandom(6), NO_FAULTS);
   const opening = openOn(log, "a", EMPTY_DISK, { mayBegin: false });
   await expect(opening).rejects.toThrow("expected the log of an app in the cluster, found none");
+});
+
+/** Of the entries from a place on, by what they say themselves. */
+function formatsIn(log: SimulatedLog, from = 0): number[] {
+  return log.entries.slice(from).map(({ bytes }) => decodeEntry(bytes, NEXT.newestFormat).format);
+}
+
+/** As a node of the next version, which reads and writes one format more. */
+const NEXT = { newestFormat: 2 };
+
+test("the next version writes the old format until the last old node is replaced", async () => {
+  const log = new SimulatedLog(seededRandom(11), NO_FAULTS);
+  let known = 1;
+  const upgraded = { ...NEXT, entryFormat: () => known };
+  const [a, b] = [await openOn(log, "a", EMPTY_DISK, upgraded), await openOn(log, "b")];
+  await a.replica.evaluate();
+  const { txnId } = await insert(a, 1);
+  await b.replica.store.whenReached(txnId).promise;
+  expect(new Set(formatsIn(log))).toEqual(new Set([1]));
+  const disk = b.storage.disk();
+  await b.replica.close();
+
+  const mixed = log.entries.length;
+  known = 2;
+  const next = await insert(a, 2);
+  expect(formatsIn(log, mixed)).toEqual([2]);
+  const replaced = await openOn(log, "b", disk, upgraded);
+  expect(await replaced.replica.store.whenReached(next.txnId).promise).toBe(true);
+  expect(replaced.storage.disk()).toEqual(a.storage.disk());
+});
+
+test("a version writes its newest format, whatever newer one all nodes read", async () => {
+  const log = new SimulatedLog(seededRandom(12), NO_FAULTS);
+  const a = await openOn(log, "a", EMPTY_DISK, { entryFormat: () => 9 });
+  await a.replica.evaluate();
+  expect(formatsIn(log)).toEqual([1, 1]);
+});
+
+test("the parts of a flush have one format, though the last old node is replaced meanwhile", async () => {
+  const log = new SimulatedLog(seededRandom(13), NO_FAULTS);
+  let known = 1;
+  const entryFormat = (): number => {
+    const now = known;
+    // Every later question is answered with the new format.
+    if (log.entries.length === 2) known = 2;
+    return now;
+  };
+  const a = await openOn(log, "a", EMPTY_DISK, { ...NEXT, entryFormat });
+  await a.replica.evaluate();
+  await insert(a, 1, "x".repeat(9_000_000));
+  await insert(a, 2);
+  expect(formatsIn(log)).toEqual([1, 1, 1, 1, 1, 2]);
+});
+
+test("an old node stops at an entry of a newer format, and says that it must be upgraded", async () => {
+  const log = new SimulatedLog(seededRandom(14), NO_FAULTS);
+  const old = await openOn(log, "a");
+  await old.replica.evaluate();
+  await insert(old, 1);
+  const next = await openOn(log, "b", EMPTY_DISK, NEXT);
+  await next.replica.evaluate();
+  await insert(next, 2);
+
+  await expect.poll(() => old.replica.role).toBe("failed");
+  expect(codeOf(old.replica.failure)).toBe("store.format_newer");
+  expect(String(old.replica.failure)).toContain("format 2, this node reads up to 1: upgrade");
+  await expect(insert(old, 3)).rejects.toThrow("another node of the cluster evaluates");
+  expect(old.replica.store.read((view) => view.get("c", 2))).toBeUndefined();
+  // What it has is right, so the next version goes on from there.
+  const upgraded = await openOn(log, "a", old.storage.disk(), NEXT);
+  expect(await upgraded.replica.whenReached(log.entries.length).promise).toBe(true);
+  expect(upgraded.storage.disk()).toEqual(next.storage.disk());
+});
+
+test("an old node stops if the log was trimmed to entries of a newer format", async () => {
+  const log = new SimulatedLog(seededRandom(15), NO_FAULTS);
+  const stopped = new StoppableLog(log);
+  const old = await openOn(log, "a", EMPTY_DISK, { log: stopped });
+  const next = await openOn(log, "b", EMPTY_DISK, NEXT);
+  const disk = old.storage.disk();
+  const wake = stopped.stop();
+  log.breakTails();
+  await next.replica.evaluate();
+  await insert(next, 1);
+  await log.trim(2);
+  wake();
+  await expect.poll(() => old.replica.role).toBe("failed");
+  expect(codeOf(old.replica.failure)).toBe("store.format_newer");
+  const opened = openOn(log, "a", disk);
+  await expect(opened).rejects.toThrow("this node reads up to 1: upgrade this node");
 });

@@ -13,6 +13,8 @@ export interface StatusHost {
   readonly cluster: string;
   readonly node: string;
   readonly version: string;
+  /** The newest format of log entries that this node reads. */
+  readonly entryFormat: number;
   readonly url: () => string;
   readonly stores: Pick<ClusterStores, "all">;
   readonly membership: Pick<Membership, "heard" | "find">;
@@ -44,16 +46,17 @@ export function ownStatus({ stores, ageSeconds }: StatusHost): ValueObject {
 
 /** The whole cluster, as this node sees it. */
 export async function clusterStatus(host: StatusHost): Promise<ValueObject> {
-  const { cluster, node, version, url, membership } = host;
-  const self = { node, url: url(), version, isAlive: true, heardMs: 0, ...ownStatus(host) };
+  const { cluster, node, version, entryFormat, url, membership } = host;
+  const known = { node, url: url(), version, entryFormat };
+  const self = { ...known, isAlive: true, heardMs: 0, ...ownStatus(host) };
   const others = membership.heard().map(async ({ info, agoMs }) => {
     const isAlive = membership.find(info.node) !== undefined;
     const answer = isAlive ? await askNode(host, info.url) : {};
-    const { node: name, url: address, version: its } = info;
     return {
-      node: name,
-      url: address,
-      version: its,
+      node: info.node,
+      url: info.url,
+      version: info.version,
+      entryFormat: info.entryFormat,
       isAlive,
       heardMs: Math.round(agoMs),
       ...answer,

@@ -41,6 +41,8 @@ export interface ClusterStoresHost {
   readonly node: string;
   readonly logOf: (store: string) => SharedLog;
   readonly elections: Pick<Elections, "add">;
+  /** The newest format of log entries that every node reads. */
+  readonly entryFormat: () => number;
   readonly platform: Platform;
   readonly options: StoreOptions;
   readonly log: Log;
@@ -97,17 +99,19 @@ export class ClusterStores implements Stores {
       this.#openStorage(name, folder, log),
       this.#host.onOpening?.(name),
     ]);
-    try {
-      const replica = await this.#openReplica(name, { log, storage, mayBegin });
-      const opened = new ReplicaFolder(folder, storage, replica, () => this.#open.delete(name));
-      this.#open.set(name, opened);
-      opened.onClose(this.#host.elections.add(name, replica));
-      await catchUp(replica, log);
-      return opened;
-    } catch (error) {
+    const parts = { log, storage, mayBegin };
+    const replica = await this.#openReplica(name, parts).catch(async (error: unknown) => {
       await storage.close();
       throw error;
-    }
+    });
+    const opened = new ReplicaFolder(folder, storage, replica, () => this.#open.delete(name));
+    this.#open.set(name, opened);
+    opened.onClose(this.#host.elections.add(name, replica));
+    await catchUp(replica, log);
+    if (replica.role !== "failed") return opened;
+    // Each request says why, instead of reading a state that grows old.
+    await opened.close();
+    throw replica.failure;
   }
 
   async #openReplica(
@@ -171,11 +175,12 @@ export class ClusterStores implements Stores {
   }
 
   #replicaHost(name: string) {
-    const { node, platform, options, log, onFailed, onRole, onApplied } = this.#host;
+    const { node, platform, options, entryFormat, log, onFailed, onRole, onApplied } = this.#host;
     return {
       node,
       platform,
       options,
+      entryFormat,
       onRole: (role: ReplicaRole) => {
         const replica = this.find(name);
         log("info", `the store ${name} is ${role}`);

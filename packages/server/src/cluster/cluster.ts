@@ -10,7 +10,7 @@ import { readFileSync } from "node:fs";
 import type { Platform } from "@bigpeer/engine";
 import {
   DRIFT_MS_MAX,
-  ENTRY_FORMAT,
+  NEWEST_ENTRY_FORMAT,
   type ReplicaRole,
   type SharedTransaction,
 } from "@bigpeer/engine/cluster";
@@ -136,6 +136,7 @@ export class Cluster {
       self: () => this.#info(),
       elapsed,
       now: () => platform.now(),
+      awayMs: config.awayMs,
       onTwin: (info) => host.onFatal(twin(info)),
     });
     this.#elections = new Elections({
@@ -336,7 +337,7 @@ export class Cluster {
       instance: this.#instance,
       url: this.#url,
       version: VERSION,
-      entryFormat: ENTRY_FORMAT,
+      entryFormat: NEWEST_ENTRY_FORMAT,
       nowMs: this.#host.platform.now(),
       isClosing: this.#isClosing,
       unreached: this.#nodeReach.unreached,
@@ -377,6 +378,7 @@ export class Cluster {
       cluster: this.#host.config.name,
       node: this.#node,
       version: VERSION,
+      entryFormat: NEWEST_ENTRY_FORMAT,
       url: () => this.#url,
       stores: this.stores,
       membership: this.#membership,
@@ -423,6 +425,7 @@ export class Cluster {
       node: this.#node,
       logOf: (store) => logs.log(store),
       elections: this.#elections,
+      entryFormat: () => this.#membership.entryFormat,
       platform,
       options,
       log,

@@ -6,6 +6,7 @@
  * closes says so, and its lease ends at once.
  */
 
+import { OLDEST_ENTRY_FORMAT } from "@bigpeer/engine/cluster";
 import { isArray, isObject, type Value } from "@bigpeer/protocol";
 import type { Bus } from "./bus.ts";
 
@@ -46,6 +47,8 @@ export interface MembershipHost {
   readonly self: () => NodeInfo;
   readonly elapsed: () => number;
   readonly now: () => number;
+  /** How long a node may be away and still find in the log what it lacks. */
+  readonly awayMs: number;
   /** Called when another process has the name of this node. */
   readonly onTwin?: (info: NodeInfo) => void;
 }
@@ -111,6 +114,18 @@ export class Membership {
     return Array.from(this.#others.values(), ({ info, atMs }) => {
       return { info, agoMs: nowMs - atMs };
     });
+  }
+
+  /**
+   * The newest format of log entries that every node reads, so that no node stops at an entry while
+   * versions are mixed. A node that is away counts too: it will follow the log when it is back. While
+   * this node may not know all others, it is the oldest format.
+   */
+  get entryFormat(): number {
+    if (!this.isComplete) return OLDEST_ENTRY_FORMAT;
+    const { self, awayMs } = this.#host;
+    const others = this.heard().filter(({ agoMs }) => agoMs < awayMs);
+    return Math.min(self().entryFormat, ...others.map(({ info }) => info.entryFormat));
   }
 
   /** How far the clock here is from the median of the other nodes; 0 without others. */

@@ -46,7 +46,8 @@ function shown(status: Value): string {
   for (const node of nodes) {
     const isAlive = getField(node, "isAlive") === true;
     const state = isAlive ? `age ${textOf(node, "ageSeconds")} s` : "not heard";
-    lines.push("", `node ${textOf(node, "node")}  ${textOf(node, "url")}  ${state}`);
+    const version = `version ${textOf(node, "version")}`;
+    lines.push("", `node ${textOf(node, "node")}  ${textOf(node, "url")}  ${version}  ${state}`);
     for (const store of rowsOf(node, "stores")) lines.push(storeLine(store, newest));
   }
   return `${lines.join("\n")}\n`;

@@ -96,11 +96,13 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
       return unavailable("the server has no room left on its disk (store.full)", 30);
     case "clock.ahead":
       return unavailable(describe(error), 60);
+    case "store.format_newer":
+      // Another node of the cluster, or this one after its upgrade, can answer.
+      return unavailable(describe(error), 30);
     case "state.malformed":
     case "clock.exhausted":
     case "store.write_failed":
     case "store.in_use":
-    case "store.format_newer":
     case "store.foreign":
     case "store.corrupt":
     case "store.not_empty":

@@ -7,6 +7,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { Membership, type NodeInfo } from "../../src/cluster/membership.ts";
 import { LossyBus } from "./support/lossy-bus.ts";
 
+const AWAY_MS = 60_000;
+
 interface Bench {
   readonly bus: LossyBus;
   readonly clock: { ms: number };
@@ -32,7 +34,7 @@ function bench(): Bench {
         ...info,
       });
       const elapsed = (): number => clock.ms;
-      const made = new Membership({ bus, self, elapsed, now: elapsed });
+      const made = new Membership({ bus, self, elapsed, now: elapsed, awayMs: AWAY_MS });
       onTestFinished(() => made.close());
       return made;
     },
@@ -108,4 +110,43 @@ test("the nodes that are remembered have a bound, and those that are heard stay"
   }
   expect(one.heard().length).toBe(1_000);
   expect(one.find("n2")).toBeDefined();
+});
+
+test("the format of entries is the least of all nodes, also of one that is away for a while", () => {
+  const { start, pass } = bench();
+  const next = { entryFormat: 2 };
+  const one = start("n1", next);
+  expect(one.entryFormat).toBe(1);
+  pass(2_000, one);
+  expect(one.entryFormat).toBe(2);
+  const two = start("n2");
+  expect(one.entryFormat).toBe(1);
+  pass(4_000, one, two);
+  expect(two.entryFormat).toBe(1);
+  // It is away, and may come back with the old version.
+  two.close();
+  pass(AWAY_MS - 500, one);
+  expect([one.find("n2"), one.entryFormat]).toEqual([undefined, 1]);
+  pass(500, one);
+  expect(one.entryFormat).toBe(2);
+  const three = start("n3");
+  expect(one.entryFormat).toBe(1);
+  three.close();
+  start("n3", { ...next, instance: "n3-2" });
+  expect(one.entryFormat).toBe(2);
+});
+
+test("a node that was cut off from the bus writes the oldest format until it knows the others", () => {
+  const { bus, start, pass } = bench();
+  const one = start("n1", { entryFormat: 2 });
+  pass(2_000, one);
+  expect(one.entryFormat).toBe(2);
+  bus.lost = 1;
+  pass(4_000, one);
+  expect(one.entryFormat).toBe(1);
+  bus.lost = 0;
+  pass(1_000, one);
+  expect(one.entryFormat).toBe(1);
+  pass(1_000, one);
+  expect(one.entryFormat).toBe(2);
 });
