@@ -101,8 +101,13 @@ export class Elections {
   /** Others take over when they hear that this node is hard to reach. */
   async #leave(candidate: Candidate): Promise<void> {
     candidate.isTrying = true;
-    await candidate.replica.stepDown();
-    candidate.isTrying = false;
+    try {
+      await candidate.replica.stepDown();
+    } catch (error) {
+      this.#host.log("error", `failed to leave ${candidate.store}: ${describeError(error)}`);
+    } finally {
+      candidate.isTrying = false;
+    }
   }
 
   async #try(candidate: Candidate): Promise<void> {

@@ -7,7 +7,7 @@
 
 import type { OtherNode } from "./other-nodes.ts";
 
-/** A node that was reached within this time is not probed. */
+/** A node that was reached within this time is not probed, and counts as reached. */
 const PROVEN_MS = 2_000;
 
 /** How long a node may take to answer a probe. */
@@ -38,9 +38,14 @@ export class NodeReach {
     this.#host = host;
   }
 
-  /** Names of nodes that are alive and are not reached. */
+  /**
+   * Names of nodes that are alive and are not reached. A busy node that fails some requests and
+   * answers others is reached.
+   */
   get unreached(): readonly string[] {
-    return [...this.#nodes.values()].filter(({ isFailed }) => isFailed).map(({ node }) => node);
+    return [...this.#nodes.values()]
+      .filter((reach) => reach.isFailed && !this.#isProven(reach))
+      .map(({ node }) => node);
   }
 
   /** Called after each request to a node. */
@@ -53,17 +58,19 @@ export class NodeReach {
 
   /** Called about once a second: probes nodes that nothing else has reached. */
   tick(): void {
-    const { others, elapsed } = this.#host;
-    const alive = others();
+    const alive = this.#host.others();
     for (const url of this.#nodes.keys()) {
       if (!alive.some((other) => other.url === url)) this.#nodes.delete(url);
     }
     for (const { node, url } of alive) {
       const reach = this.#nodes.get(url) ?? newReach(node);
       this.#nodes.set(url, reach);
-      const isDue = elapsed() - reach.reachedMs >= PROVEN_MS;
-      if (isDue && !reach.isProbed) void this.#probe(url, reach);
+      if (!this.#isProven(reach) && !reach.isProbed) void this.#probe(url, reach);
     }
+  }
+
+  #isProven({ reachedMs }: Reach): boolean {
+    return this.#host.elapsed() - reachedMs < PROVEN_MS;
   }
 
   async #probe(url: string, reach: Reach): Promise<void> {

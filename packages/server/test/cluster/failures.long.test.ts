@@ -129,6 +129,7 @@ test("a lost majority of NATS: reads show their age and end at the cut-off, writ
   const load = await startLoad(cluster);
   const readers = cluster.nodes.map((node) => new ReadLoad(cluster, node));
   const keyed = cluster.nodes.map((node) => new KeyedWrites(cluster, node));
+  const reasons: string[] = [];
   const startMs = performance.now();
   const [first, second] = cluster.processes.nats.servers;
   await Promise.all([first?.kill(), second?.kill()]);
@@ -139,7 +140,10 @@ test("a lost majority of NATS: reads show their age and end at the cut-off, writ
       expect.stringMatching(/^\d+$/),
     ]);
     expect(waitedMs).toBeLessThan(UNANSWERED_MS_MAX);
+    reasons.push(reply.error);
   }
+  // At least one of them was under way.
+  expect(reasons.join()).toContain("cluster.unanswered");
   await sleep(cutOffSeconds * 2 * 1000);
   const endMs = performance.now();
   for (const reader of readers) {
