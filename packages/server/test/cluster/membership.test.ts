@@ -83,6 +83,17 @@ test("a node that is cut off from the bus takes no other for dead, nor right aft
   expect(one.isGone("n2", "n2-1")).toBe(true);
 });
 
+test("one wrong clock among three does not make the right ones look wrong", () => {
+  const { start } = bench();
+  const one = start("n1");
+  start("n2");
+  start("n3", { nowMs: 3_600_000 });
+  expect(Math.abs(one.clockOffsetMs)).toBe(0);
+  // Two others that agree are right.
+  start("n2", { instance: "n2-2", nowMs: 3_500_000 });
+  expect(one.clockOffsetMs).toBe(-3_500_000);
+});
+
 test("a heartbeat says which nodes its sender does not reach", () => {
   const { start } = bench();
   const one = start("n1");
