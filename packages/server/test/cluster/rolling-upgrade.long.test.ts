@@ -176,6 +176,7 @@ test("a cluster is upgraded node by node under load: nothing is lost or done twi
 
   // A node that goes back says why it cannot, and loses nothing by the attempt.
   expect(await last.stop()).toBe(0);
+  await createApp(first, "meanwhile");
   last.replaceProgram(THIS_PROGRAM);
   await last.start();
   await expect(last.ready()).rejects.toThrow("ended with 1");

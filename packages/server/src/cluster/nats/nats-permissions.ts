@@ -71,7 +71,10 @@ async function useConsumer(
   const info = await manager.consumers.add(stream, config);
   const consumer = publisher.consumers.getConsumerFromInfo(info);
   const batch = await consumer.fetch({ max_messages: 1, expires: API_MS_MAX });
+  // The batch is asked for when it is read.
+  const reading = batch[Symbol.asyncIterator]().next();
   await connection.flush();
-  await batch.close();
+  void batch.close();
+  await reading;
   await manager.consumers.delete(stream, info.name);
 }
