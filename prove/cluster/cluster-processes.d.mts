@@ -29,6 +29,8 @@ export interface ClusterNode {
   /** From other nodes to this one. */
   readonly nodeProxy: TcpProxy;
   readonly clientProxy: TcpProxy;
+  /** The next start runs this program. */
+  replaceProgram(main: string): void;
   /** Does not wait until it is ready. */
   start(): Promise<void>;
   /** Resolves when it serves; rejects if it ends before. */

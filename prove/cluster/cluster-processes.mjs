@@ -181,6 +181,11 @@ class ClusterNode {
     return this.#process !== undefined;
   }
 
+  /** The next start runs this program. */
+  replaceProgram(main) {
+    this.#options = { ...this.#options, main };
+  }
+
   /** Does not wait until it is ready. */
   async start() {
     if (this.isRunning) return;
