@@ -9,6 +9,8 @@ export interface NatsClusterOptions {
   readonly isSynced?: boolean;
   /** As in the configuration of nats-server; 8MB by default. */
   readonly maxPayload?: string;
+  /** The part of the configuration with accounts and users, instead of those without credentials. */
+  readonly users?: string;
   /**
    * The port that server `from` uses to reach server `to`, which listens for routes on `port`: that
    * of a proxy. Then no server advertises its own address.

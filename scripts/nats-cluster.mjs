@@ -4,7 +4,7 @@
  *
  * Each server has a folder of its own below the given one: its configuration, its store and its log.
  * A server keeps its name, its ports and its store when it is started again. Clients need no
- * credentials; `SYSTEM_USER` is a user of the system account.
+ * credentials, unless there are other users; `SYSTEM_USER` is a user of the system account.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -64,6 +64,7 @@ async function planServers({
   isSynced = true,
   maxPayload = "8MB",
   routePortOf,
+  users = USERS,
 }) {
   const ports = await findFreePorts(size * 3);
   const routePorts = ports.slice(0, size);
@@ -74,12 +75,20 @@ async function planServers({
     mkdirSync(home, { recursive: true });
     const routes = await Promise.all(routePorts.map((to, i) => routePortOf?.(index, i, to) ?? to));
     const hasProxies = routePortOf !== undefined;
-    const settings = { name, port, monitorPort, routePort, routes, isSynced, maxPayload };
+    const settings = { name, port, monitorPort, routePort, routes, isSynced, maxPayload, users };
     writeFileSync(join(home, "nats.conf"), configOf({ ...settings, hasProxies }));
     return new NatsServer({ path, name, home, port, monitorPort });
   });
   return Promise.all(plans);
 }
+
+/** The part of the configuration with accounts and users. */
+const USERS = `accounts {
+  SYSTEM { users: [{ user: "${SYSTEM_USER.user}", password: "${SYSTEM_USER.password}" }] }
+  CLIENTS { jetstream: enabled, users: [{ user: "client", password: "client-password" }] }
+}
+system_account: SYSTEM
+no_auth_user: client`;
 
 /** All of them are held at once, so that they differ. */
 export async function findFreePorts(count) {
@@ -96,7 +105,6 @@ const UNADVERTISED = `no_advertise: true
 
 function configOf(settings) {
   const { name, port, monitorPort, routePort, routes, isSynced, maxPayload, hasProxies } = settings;
-  const { user, password } = SYSTEM_USER;
   const cluster = `cluster {
   name: local
   listen: "${HOST}:${routePort}"
@@ -112,12 +120,7 @@ jetstream {
   store_dir: "store"
   ${isSynced ? "sync_interval: always" : ""}
 }
-accounts {
-  SYSTEM { users: [{ user: "${user}", password: "${password}" }] }
-  CLIENTS { jetstream: enabled, users: [{ user: "client", password: "client-password" }] }
-}
-system_account: SYSTEM
-no_auth_user: client
+${settings.users}
 ${routes.length > 1 ? cluster : ""}
 `;
 }

@@ -7,6 +7,7 @@ import type { Log } from "../../observability/log.ts";
 import { checkNats } from "./nats-check.ts";
 import { connectNats, type NatsConnection } from "./nats-connection.ts";
 import { NatsLogs } from "./nats-logs.ts";
+import { checkPermissions } from "./nats-permissions.ts";
 
 export interface ConnectedLogs {
   readonly nats: NatsConnection;
@@ -25,7 +26,9 @@ export async function connectLogs(config: ClusterConfig, log: Log): Promise<Conn
   try {
     const warnings = await checkNats(nats, { monitorUrls, isDevelopment });
     for (const warning of warnings) log("warn", warning);
-    return { nats, logs: await openLogs(nats, config) };
+    const logs = await openLogs(nats, config);
+    await checkPermissions(nats, logs, config.name);
+    return { nats, logs };
   } catch (error) {
     await nats.close();
     throw error;

@@ -60,7 +60,10 @@ export interface NatsTls {
 }
 
 export interface NatsOptions extends NatsCredentials {
-  /** Addresses of all servers, such as `nats://nats-1:4222`. Others are not discovered. */
+  /**
+   * Addresses of all servers, such as `nats://nats-1:4222`. Others are not discovered. A user and a
+   * password in an address, as in `nats://user:password@nats-1:4222`, are used for all of them.
+   */
   readonly servers: readonly string[];
   /** Shown in the list of connections of nats-server. */
   readonly name: string;
@@ -82,6 +85,9 @@ const PINGS_UNANSWERED_MAX = 3;
 
 const RECONNECT_PAUSE_MS = 250;
 
+/** How many subjects that are not permitted are named. */
+const REFUSED_MAX = 20;
+
 /** For requests to JetStream other than appends. */
 const API_MS_MAX = 5_000;
 
@@ -93,7 +99,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsConnection>
     try {
       const client = await connect(settings);
       // Addresses that failed meanwhile were removed: they are used again later.
-      client.setServers([...options.servers]);
+      client.setServers(options.servers.map(withoutPassword));
       return new NatsConnection(client, await jetstreamManager(client, JETSTREAM_OPTIONS));
     } catch (error) {
       if (isFinal(error) || Date.now() > end) throw failedToConnect(options, error);
@@ -105,10 +111,12 @@ export async function connectNats(options: NatsOptions): Promise<NatsConnection>
 const JETSTREAM_OPTIONS = { checkAPI: false, timeout: API_MS_MAX };
 
 async function settingsOf(options: NatsOptions): Promise<NodeConnectionOptions> {
-  const { servers, name, user, password, token, tls } = options;
+  const { servers, name, token, tls } = options;
+  const { user, password } = options.user === undefined ? userIn(servers) : options;
   const authenticator = await authenticatorOf(options);
   return {
-    servers: [...servers],
+    // The library would take a part of a password for the port.
+    servers: servers.map(withoutPassword),
     name,
     timeout: DIAL_MS_MAX,
     pingInterval: PING_MS,
@@ -173,6 +181,19 @@ function failedToConnect({ servers, connectMsMax }: NatsOptions, error: unknown)
   return new PeerError("config.invalid", message, { hint, cause: error });
 }
 
+/** The user and the password of the first address that has them. */
+function userIn(servers: readonly string[]): NatsCredentials {
+  const address = servers.find((each) => withoutPassword(each) !== each);
+  if (address === undefined) return {};
+  try {
+    const { username, password } = new URL(address);
+    return { user: decodeURIComponent(username), password: decodeURIComponent(password) };
+  } catch (cause) {
+    const message = `expected nats://user:password@host:4222 with special characters as %xx, found another form for ${withoutPassword(address)}`;
+    throw new PeerError("config.invalid", message, { cause });
+  }
+}
+
 /** An address may hold credentials: `nats://user:password@host`. */
 function withoutPassword(address: string): string {
   return address.replace(/^([a-z]+:\/\/)?[^/@]*@/, "$1");
@@ -189,6 +210,8 @@ export class NatsConnection {
   readonly #client: Client;
   readonly #disconnectListeners = new Set<() => void>();
   #isConnected = true;
+  /** What the server has refused, such as `publish to "a.b"`. */
+  readonly #refused = new Set<string>();
   readonly #publisher: JetStreamClient;
   readonly #manager: JetStreamManager;
   /** Resolves when the connection was closed and will not come back. */
@@ -202,12 +225,29 @@ export class NatsConnection {
     void this.#watch();
   }
 
-  /** Keeps `isConnected` up to date. */
+  /** Keeps `isConnected` up to date, and notes what is not permitted. */
   async #watch(): Promise<void> {
-    for await (const { type } of this.#client.status()) {
-      if (type === "disconnect") this.#disconnected();
-      if (type === "reconnect") this.#isConnected = true;
+    for await (const status of this.#client.status()) {
+      if (status.type === "disconnect") this.#disconnected();
+      if (status.type === "reconnect") this.#isConnected = true;
+      if (status.type === "error") this.#noteRefused(status.error);
     }
+  }
+
+  #noteRefused(error: Error): void {
+    if (!(error instanceof errors.PermissionViolationError)) return;
+    // Inboxes have a new name each time.
+    if (this.#refused.size >= REFUSED_MAX) return;
+    const { operation, subject } = error;
+    this.#refused.add(`${operation === "publish" ? "publish" : "subscribe"} to "${subject}"`);
+  }
+
+  /** Throws PeerError `config.invalid` if the server has refused to let this user use a subject. */
+  requirePermitted(): void {
+    if (this.#refused.size === 0) return;
+    const message = `the NATS user of this node may not ${[...this.#refused].join(", nor ")}`;
+    const hint = "permit the subjects of examples/cluster/nats-users.conf";
+    throw new PeerError("config.invalid", message, { hint });
   }
 
   #disconnected(): void {

@@ -21,7 +21,7 @@ import {
   type StreamConfig,
 } from "./nats-connection.ts";
 import { NatsLog } from "./nats-log.ts";
-import { checkClusterName, subjectOf } from "./nats-subject.ts";
+import { checkClusterName, type NatsLogPlace, subjectOf } from "./nats-subject.ts";
 
 export interface NatsLogsOptions {
   /** Name of the cluster of Big Peers. */
@@ -67,8 +67,8 @@ export class NatsLogs {
   }
 
   /**
-   * Creates the streams that are missing. Throws PeerError `config.invalid` if that fails or a
-   * stream that exists could lose entries.
+   * Creates the streams that are missing. Throws PeerError `config.invalid` if that fails, is not
+   * permitted, or a stream that exists could lose entries.
    */
   static async open(connection: NatsConnection, options: NatsLogsOptions): Promise<NatsLogs> {
     checkClusterName(options.cluster);
@@ -81,16 +81,21 @@ export class NatsLogs {
         if (isFinal(error) || Date.now() > end) throw failedToOpen(error);
       }
       await sleep(OPEN_PAUSE_MS);
+      connection.requirePermitted();
     }
   }
 
   /** The log of an app, or another one. The name is a word: letters, digits, `-` and `_`. */
   log(name: string): NatsLog {
+    return new NatsLog(this.#connection, this.placeOf(name));
+  }
+
+  placeOf(name: string): NatsLogPlace {
     assert(/^[\w-]+$/.test(name), "the name of a log is one word");
     const index = indexOf(name, this.streams);
     const stream = streamName(this.#cluster, index);
     const subject = subjectOf(this.#cluster, "log", String(index), name);
-    return new NatsLog(this.#connection, { name, stream, subject });
+    return { name, stream, subject };
   }
 }
 

@@ -1,10 +1,14 @@
 /** The connection to real nats-servers: clear errors at the start, and it comes back afterwards. */
 
 import { expect, onTestFinished, test, vi } from "vitest";
+import { SYSTEM_USER } from "../../../../../scripts/nats-cluster.mjs";
 import { connectNats } from "../../../src/cluster/nats/nats-connection.ts";
 import { connectTo, useNatsCluster } from "../support/nats-cluster.ts";
 
 const nats = useNatsCluster();
+
+/** Answers come within milliseconds of each other. */
+const SYSTEM_TIMING = { quietMs: 500, totalMs: 5_000 };
 
 test("without a server there, the error names the address and what to check", async () => {
   const options = { servers: ["nats://user:secret@127.0.0.1:1"], name: "test", connectMsMax: 100 };
@@ -69,4 +73,16 @@ test("close resolves `closed`", async () => {
   await connection.close();
   await connection.closed;
   expect(connection.isConnected).toBe(false);
+});
+
+test("a user and a password in an address are used, and are no part of it", async () => {
+  const servers = (password: string): string[] =>
+    nats().urls.map((url) => url.replace("//", `//${SYSTEM_USER.user}:${password}@`));
+  const connection = await connectTo({ urls: servers(SYSTEM_USER.password) });
+  const asked = await connection.requestAll("$SYS.REQ.SERVER.PING", SYSTEM_TIMING);
+  let answers = 0;
+  for await (const _ of asked) answers++;
+  expect(answers).toBe(3);
+  const wrong = connectNats({ servers: servers("12345"), name: "test" });
+  await expect(wrong).rejects.toThrow("refused the login");
 });
