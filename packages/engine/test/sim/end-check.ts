@@ -12,10 +12,10 @@ import { describeDoc, valueText } from "../support/dump.ts";
 import { showDoc } from "../support/model.ts";
 import { modelOf, withoutFloors } from "./model-horizon.ts";
 import { placeOf, splitPlace, uploadName } from "./server-oracle.ts";
-import type { SimCluster } from "./sim-cluster.ts";
 import type { SimPeer } from "./sim-peer.ts";
 import { TALLY, type Wish } from "./sim-rules.ts";
 import { TALLIES } from "./sim-statements.ts";
+import type { SimWorld } from "./sim-world.ts";
 import type { World } from "./world.ts";
 
 /** Why a run has not settled; undefined when it has. */
@@ -63,9 +63,9 @@ function hasRule({ credential }: SimPeer, wish: Wish): boolean {
   return credential.authority?.hasReadRule(wish.collection) ?? true;
 }
 
-export function checkAtEnd(cluster: SimCluster): void {
-  checkWorld(cluster);
-  checkTallies(cluster);
+export function checkAtEnd(world: SimWorld): void {
+  checkWorld(world);
+  checkTallies(world);
 }
 
 /** All but the tallies, to which links bring something as well. */
@@ -109,7 +109,7 @@ function checkReported({ tap, server, scheduler }: World): void {
   }
 }
 
-function checkTallies({ writes, directSums, server, scheduler }: SimCluster): void {
+function checkTallies({ writes, directSums, server, scheduler }: SimWorld): void {
   const sums = writes.sums(server.oracle);
   for (const tag of server.oracle.ownTags) {
     const direct = directSums.get(tag);

@@ -1,15 +1,15 @@
 /**
- * A run: a cluster, and what a seed lets happen to it; then peace, until everyone has settled; then
+ * A run: a world, and what a seed lets happen to it; then peace, until everyone has settled; then
  * what must hold is checked.
  */
 
 import { checkAtEnd, isSettled } from "./end-check.ts";
 import { type Scheduler, SimFailure, settled } from "./scheduler.ts";
-import { SimCluster } from "./sim-cluster.ts";
 import { drawEvents } from "./sim-events.ts";
 import { SimPresence } from "./sim-presence.ts";
 import { randomWish, TALLY_WISH } from "./sim-rules.ts";
 import { stillInserts, tallyInserts } from "./sim-statements.ts";
+import { SimWorld } from "./sim-world.ts";
 
 export interface SimOptions {
   /** Prints everything that happens. */
@@ -50,29 +50,29 @@ const PEACE_MS = 15 * 60_000;
 const PRESENCE_MS = 150_000;
 
 export class Simulation {
-  readonly cluster: SimCluster;
+  readonly world: SimWorld;
   readonly scheduler: Scheduler;
   readonly #presence: SimPresence;
 
   constructor(seed: number, isVerbose: boolean) {
-    this.cluster = new SimCluster(seed, isVerbose);
-    this.scheduler = this.cluster.scheduler;
-    this.#presence = new SimPresence(this.cluster);
+    this.world = new SimWorld(seed, isVerbose);
+    this.scheduler = this.world.scheduler;
+    this.#presence = new SimPresence(this.world);
   }
 
   async play(length: number): Promise<void> {
     await this.#begin();
-    await drawEvents(this.cluster, length);
+    await drawEvents(this.world, length);
     await this.#settle();
-    checkAtEnd(this.cluster);
+    checkAtEnd(this.world);
     await settled();
     if (this.scheduler.failure !== undefined) throw this.scheduler.failure;
   }
 
   async #begin(): Promise<void> {
-    const { cluster, scheduler } = this;
-    const { server } = cluster;
-    cluster.startServer();
+    const { world, scheduler } = this;
+    const { server } = world;
+    world.startServer();
     await scheduler.runUntil(() => server.isUp, 10_000);
     for (const statement of tallyInserts()) void server.write(statement, undefined);
     if (scheduler.random.chance(0.5)) {
@@ -87,21 +87,21 @@ export class Simulation {
     await scheduler.runFor(200);
     const count = 3 + scheduler.random.below(4);
     for (let i = 0; i < count; i++) {
-      const peer = cluster.addPeer(`p${i}`);
+      const peer = world.addPeer(`p${i}`);
       peer.follow(TALLY_WISH);
       peer.device.setWatching(scheduler.random.chance(0.5));
       const wishes = scheduler.random.below(3);
       for (let j = 0; j < wishes; j++) peer.follow(randomWish(scheduler.random));
-      cluster.later(scheduler.between(0, 3000), () => cluster.startPeer(peer));
+      world.later(scheduler.between(0, 3000), () => world.startPeer(peer));
     }
     await scheduler.runFor(1500);
   }
 
   async #settle(): Promise<void> {
-    const { cluster, scheduler } = this;
-    const { server, network, peers } = cluster;
+    const { world, scheduler } = this;
+    const { server, network, peers } = world;
     scheduler.note("world", "peace");
-    cluster.isPeace = true;
+    world.isPeace = true;
     for (const credential of server.credentials) server.setRevoked(credential, false);
     for (const connection of network.connections) {
       connection.up.rate = connection.down.rate = 400;
@@ -124,11 +124,11 @@ export class Simulation {
     let expired: number;
     do {
       if (!(await this.#untilSettled())) return;
-      expired = cluster.tap.expired;
+      expired = world.tap.expired;
       // What is still on its way changes nothing any more.
       await scheduler.runFor(2000);
       // But a token whose welcome came late may end before it is renewed (S7).
-    } while (cluster.tap.expired > expired);
+    } while (world.tap.expired > expired);
   }
 
   async #untilSettled(): Promise<boolean> {
@@ -137,17 +137,17 @@ export class Simulation {
     const isDone = (): boolean => {
       if (scheduler.now < nextLook) return false;
       nextLook = scheduler.now + 250;
-      return isSettled(this.cluster) === undefined;
+      return isSettled(this.world) === undefined;
     };
     const isInTime = await scheduler.runUntil(isDone, scheduler.now + PEACE_MS);
-    if (!isInTime) scheduler.fail("everyone settles", isSettled(this.cluster) ?? "");
+    if (!isInTime) scheduler.fail("everyone settles", isSettled(this.world) ?? "");
     return isInTime;
   }
 
   /** Who went without a word is found to be gone; then everyone knows who is there, and answers. */
   async #settleDevices(): Promise<void> {
     await this.#settlePresence();
-    await this.cluster.runs.startLast();
+    await this.world.runs.startLast();
     await this.#settlePresence();
   }
 
@@ -167,7 +167,7 @@ export class Simulation {
 
 export async function simulate(seed: number, options: SimOptions = {}): Promise<SimReport> {
   const simulation = new Simulation(seed, options.isVerbose === true);
-  const { scheduler, cluster } = simulation;
+  const { scheduler, world } = simulation;
   const onRejection = (error: unknown): void => {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     scheduler.fail("no promise is left to itself", text);
@@ -182,7 +182,7 @@ export async function simulate(seed: number, options: SimOptions = {}): Promise<
   } finally {
     process.off("unhandledRejection", onRejection);
   }
-  const { counts, tap } = cluster;
+  const { counts, tap } = world;
   for (const [name, count] of tap.counts) counts.set(`message ${name}`, count);
   const { steps, now, fingerprint } = scheduler;
   return { seed, steps, spanMs: now, fingerprint, counts };

@@ -1,5 +1,5 @@
 /**
- * SimCluster: the server of a run, its peers and the network between them, and what can be done to
+ * SimWorld: the server of a run, its peers and the network between them, and what can be done to
  * them: peers are added, processes start, crash and come back.
  */
 
@@ -14,7 +14,7 @@ import { type Backup, SimServer } from "./sim-server.ts";
 import type { WireTap } from "./wire-tap.ts";
 import { tapOf, type World } from "./world.ts";
 
-export class SimCluster implements World {
+export class SimWorld implements World {
   readonly seed: number;
   readonly scheduler: Scheduler;
   readonly sent: SentUploads;
