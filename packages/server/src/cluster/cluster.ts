@@ -11,8 +11,10 @@ import type { Platform } from "@bigpeer/engine";
 import {
   DRIFT_MS_MAX,
   ENTRY_FORMAT,
+  type RelayedAnswer,
   type ReplicaRole,
   type SharedTransaction,
+  UploadRelay,
 } from "@bigpeer/engine/cluster";
 import type { Store, StoreOptions, UploadAnswer } from "@bigpeer/engine/store";
 import type { SessionUpload } from "@bigpeer/engine/sync";
@@ -24,7 +26,6 @@ import { VERSION } from "../config/version.ts";
 import type { Answer } from "../http/answer.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import type { HttpServer, NamedAnswer } from "../http/http-server.ts";
-import { isElsewhere } from "../http/refusal.ts";
 import type { ClusterStats } from "../observability/cluster-metrics.ts";
 import { describeError, type Log } from "../observability/log.ts";
 import type { AuditAction, Author } from "../registry/audit-log.ts";
@@ -76,6 +77,11 @@ export interface ClusterHost {
   readonly onFatal: (error: unknown) => void;
 }
 
+/** An upload, and the token of its session. */
+interface PeerUpload extends SessionUpload {
+  readonly token: string;
+}
+
 /** How long a node may take to catch up, and to start. */
 const CATCH_UP_MS_MAX = 5_000;
 const START_MS_MAX = 60_000;
@@ -102,6 +108,7 @@ export class Cluster {
   readonly upkeep: Upkeep;
   readonly #reach: LogReach;
   readonly #evaluators: Evaluators;
+  readonly #relays = new WeakMap<Store, UploadRelay<PeerUpload>>();
   #http: HttpServer | undefined;
   #isClosing = false;
   #isAbandoned = false;
@@ -300,30 +307,25 @@ export class Cluster {
   }
 
   /** As Store.upload, where the app is evaluated; when it resolves, the store here has it. */
-  async upload(
-    store: Store,
-    appId: string,
-    asked: SessionUpload,
-    token: string,
-  ): Promise<UploadAnswer> {
-    const { upload, check, credential } = asked;
-    for (;;) {
-      if (!store.isFollowing) {
-        try {
-          return await store.upload(upload, check, credential);
-        } catch (error) {
-          if (!isElsewhere(error)) throw error;
-        }
-      }
-      const value = { store: appId, token, upload: upload as unknown as Value };
-      const answer = (await this.#evaluators.call(
-        appId,
-        "upload",
-        value,
-      )) as unknown as UploadAnswer;
-      if (answer.kind === "taken") await store.whenReached(answer.record.txnId).promise;
-      return answer;
-    }
+  upload(store: Store, appId: string, asked: SessionUpload, token: string): Promise<UploadAnswer> {
+    return this.#relayOf(store, appId).upload({ ...asked, token });
+  }
+
+  #relayOf(store: Store, appId: string): UploadRelay<PeerUpload> {
+    const known = this.#relays.get(store);
+    if (known !== undefined) return known;
+    const relay = new UploadRelay<PeerUpload>({
+      store,
+      relay: async (asked) => {
+        const uploads = asked.map(({ upload }) => upload) as unknown as Value;
+        const value = { store: appId, token: asked.at(-1)?.token ?? "", uploads };
+        const isOpen = (): boolean => asked.some((each) => each.isOpen());
+        const { answers } = await this.#evaluators.call(appId, "uploads", value, isOpen);
+        return answers as unknown as readonly RelayedAnswer[];
+      },
+    });
+    this.#relays.set(store, relay);
+    return relay;
   }
 
   /** Writes when API keys were last used, where the registry is evaluated. */
