@@ -12,7 +12,8 @@ function runOnPeers(world: SimWorld, peer: SimPeer): void {
   const { runs, scheduler } = world;
   const { random } = scheduler;
   const bounds = runs.randomBounds();
-  const open = runs.start(runs.randomSessions(), bounds);
+  const machine = world.pickMachine();
+  const open = runs.start(machine, runs.randomSessions(machine), bounds);
   if (open === undefined || !random.chance(0.4)) return;
   // Somebody who may have been asked is lost half-way.
   const mishap = random.pick(["cut", "crash", "stall", "server"] as const);
@@ -30,7 +31,7 @@ function happen(world: SimWorld, peer: SimPeer, mishap: string): void {
     case "stall":
       return connection?.down.stall(scheduler.now + scheduler.between(200, 5000));
     case "server":
-      if (scheduler.random.chance(0.1)) world.crashServer();
+      if (scheduler.random.chance(0.1)) world.crashMachine(world.pickMachine());
       return;
     default:
       connection?.cut(scheduler.random.pick(["both", "client", "server", "neither", "late"]));
@@ -38,10 +39,12 @@ function happen(world: SimWorld, peer: SimPeer, mishap: string): void {
 }
 
 /** More than a peer runs at a time. */
-function burstOfRuns({ runs, scheduler }: SimWorld): void {
-  const sessions = runs.randomSessions().slice(0, 2);
+function burstOfRuns(world: SimWorld): void {
+  const { runs, scheduler } = world;
+  const machine = world.pickMachine();
+  const sessions = runs.randomSessions(machine).slice(0, 2);
   for (let i = 10 + scheduler.random.below(15); i > 0; i--) {
-    runs.start(sessions, runs.randomBounds());
+    runs.start(machine, sessions, runs.randomBounds());
   }
 }
 

@@ -11,16 +11,30 @@ import type { LocalWrite } from "./local-writes.ts";
 import { copyOf } from "./sim-node.ts";
 import type { SimPeer } from "./sim-peer.ts";
 import { freshWish, randomWish, twinOf } from "./sim-rules.ts";
+import { SimServer } from "./sim-server.ts";
 import { randomServerStatement, randomStatement } from "./sim-statements.ts";
 import type { SimWorld } from "./sim-world.ts";
 import type { World } from "./world.ts";
 
 type Happening = (world: SimWorld, peer: SimPeer) => void;
 
-interface Kind {
+export interface Kind {
   readonly name: string;
   readonly weight: number;
   readonly happen: Happening;
+  /** It happens only to a server of one machine. */
+  readonly isOfMachine?: true;
+}
+
+function ofMachine(
+  happen: (world: SimWorld, server: SimServer) => void,
+): Omit<Kind, "name" | "weight"> {
+  return {
+    isOfMachine: true,
+    happen: (world) => {
+      if (world.server instanceof SimServer) happen(world, world.server);
+    },
+  };
 }
 
 /** The site that a peer writes under, while it is up. */
@@ -80,7 +94,7 @@ function writeAtServer(world: SimWorld): void {
   const tag = writes.nextTag("server");
   const statement = randomServerStatement(random, tag);
   const credential = random.chance(0.3) ? random.pick(server.credentials) : undefined;
-  server.node.note(
+  server.note(
     `writes ${tag} ${statement.statement} ${JSON.stringify(statement.args).slice(0, 200)}`,
   );
   if (statement.counts !== undefined) directSums.set(tag, statement.counts);
@@ -139,29 +153,29 @@ function closePeer(world: SimWorld, peer: SimPeer): void {
   );
 }
 
-function closeServer(world: SimWorld): void {
-  const { server, scheduler } = world;
+function closeServer(world: SimWorld, server: SimServer): void {
+  const { scheduler } = world;
   if (!server.isUp) return;
   const delay = scheduler.between(20, 5000);
   world.run(
     server.stop().then(() => {
-      world.later(delay, () => world.startServer());
+      world.later(delay, () => world.startMachine(server));
     }),
   );
 }
 
-function backUp(world: SimWorld): void {
-  if (!world.server.isUp) return;
+function backUp(world: SimWorld, server: SimServer): void {
+  if (!server.isUp) return;
   world.run(
-    world.server.backup().then((backup) => {
+    server.backup().then((backup) => {
       world.backup = backup;
     }),
   );
 }
 
 /** The server is lost, and what is left is a copy of an earlier time. */
-function restoreServer(world: SimWorld): void {
-  const { server, backup, scheduler, network } = world;
+function restoreServer(world: SimWorld, server: SimServer): void {
+  const { backup, scheduler, network } = world;
   if (!server.isUp || backup === undefined) return;
   world.backup = undefined;
   server.crash();
@@ -170,7 +184,7 @@ function restoreServer(world: SimWorld): void {
   }
   world.run(
     server.restore(backup).then(() => {
-      world.later(scheduler.between(20, 2000), () => world.startServer());
+      world.later(scheduler.between(20, 2000), () => world.startMachine(server));
     }),
   );
 }
@@ -265,7 +279,7 @@ function jumpPeerClock({ scheduler, writes }: SimWorld, peer: SimPeer): void {
   if (peer.node.skewMs > DRIFT_MS_MAX / 2) writes.spoil(peer.node.disk);
 }
 
-function jumpServerClock({ scheduler, server }: SimWorld): void {
+function jumpServerClock({ scheduler }: SimWorld, server: SimServer): void {
   const jump = scheduler.random.pick([1500, -1500, 20_000, -20_000]);
   server.node.skewMs += jump;
   if (jump < 0) server.wasClockSetBack = true;
@@ -336,11 +350,13 @@ function evictAtPeer(_: SimWorld, peer: SimPeer): void {
 
 /** The disk is full, or broken, for one write. */
 function failWrite(world: SimWorld, peer: SimPeer): void {
-  const { random } = world.scheduler;
-  const { node } = random.chance(0.3) ? world.server : peer;
-  if (!world.server.isUp || !peer.isUp) return;
-  node.note("will fail to write");
-  node.disk.failNextWrite(random.pick(["store.full", "store.write_failed"]));
+  const { server, scheduler } = world;
+  const isServer = scheduler.random.chance(0.3);
+  if (!server.machines.some(({ isUp }) => isUp) || !peer.isUp) return;
+  const code = scheduler.random.pick(["store.full", "store.write_failed"] as const);
+  if (isServer) return server.failNextWrite(code);
+  peer.node.note("will fail to write");
+  peer.node.disk.failNextWrite(code);
 }
 
 function maintainPeer(world: SimWorld, peer: SimPeer): void {
@@ -366,17 +382,21 @@ const KINDS: readonly Kind[] = [
   { name: "crash of a peer", weight: 2, happen: (world, peer) => world.crashPeer(peer) },
   { name: "crash of a peer at a write", weight: 3, happen: crashAtWrite },
   { name: "close of a peer", weight: 1, happen: closePeer },
-  { name: "crash of the server", weight: 1, happen: (world) => world.crashServer() },
+  {
+    name: "crash of the server",
+    weight: 1,
+    happen: (world) => world.crashMachine(world.pickMachine()),
+  },
   {
     name: "crash of the server at a write",
     weight: 2,
-    happen: ({ server, scheduler }) => {
+    ...ofMachine(({ scheduler }, server) => {
       server.node.writesToCrash = scheduler.random.below(10);
-    },
+    }),
   },
-  { name: "close of the server", weight: 0.7, happen: closeServer },
-  { name: "backup", weight: 1, happen: backUp },
-  { name: "restore", weight: 0.7, happen: restoreServer },
+  { name: "close of the server", weight: 0.7, ...ofMachine(closeServer) },
+  { name: "backup", weight: 1, ...ofMachine(backUp) },
+  { name: "restore", weight: 0.7, ...ofMachine(restoreServer) },
   { name: "clone", weight: 0.5, happen: clone },
   { name: "keep of a peer", weight: 0.7, happen: keepPeer },
   { name: "restore of a peer", weight: 0.7, happen: restorePeer },
@@ -384,7 +404,7 @@ const KINDS: readonly Kind[] = [
   { name: "change of user", weight: 1.5, happen: changeUser },
   { name: "revoke", weight: 0.6, happen: revoke },
   { name: "clock of a peer", weight: 1.5, happen: jumpPeerClock },
-  { name: "clock of the server", weight: 0.3, happen: jumpServerClock },
+  { name: "clock of the server", weight: 0.3, ...ofMachine(jumpServerClock) },
   {
     name: "maintenance",
     weight: 4,
@@ -399,20 +419,26 @@ const KINDS: readonly Kind[] = [
 ];
 
 /** Whoever writes always does; all else happens often, seldom or never in a run. */
-function drawWeights(random: Random): number[] {
-  return KINDS.map(({ weight }, i) => (i < 3 ? weight : weight * random.pick([0, 0.3, 1, 1, 3])));
+function drawWeights(kinds: readonly Kind[], random: Random): number[] {
+  return kinds.map(({ weight }, i) => (i < 3 ? weight : weight * random.pick([0, 0.3, 1, 1, 3])));
 }
 
-export async function drawEvents(world: SimWorld, length: number): Promise<void> {
+/** `others` happen instead of what happens to a server of one machine. */
+export async function drawEvents(
+  world: SimWorld,
+  length: number,
+  others?: readonly Kind[],
+): Promise<void> {
   const { scheduler } = world;
   const { random } = scheduler;
-  const weights = drawWeights(random);
+  const kinds = others ? [...KINDS.filter((kind) => !kind.isOfMachine), ...others] : KINDS;
+  const weights = drawWeights(kinds, random);
   const total = weights.reduce((a, b) => a + b, 0);
   const pace = random.pick([50, 300, 1500]);
   for (let i = 0; i < length; i++) {
     let left = (random.below(1_000_000) / 1_000_000) * total;
     const index = weights.findIndex((weight) => (left -= weight) < 0);
-    const kind = KINDS[index] ?? KINDS[0];
+    const kind = kinds[index] ?? kinds[0];
     if (kind === undefined) return;
     world.count(kind.name);
     const peer = random.pick(world.peers);

@@ -5,8 +5,8 @@
 
 import { checkAtEnd, isSettled } from "./end-check.ts";
 import { type Scheduler, SimFailure, settled } from "./scheduler.ts";
-import { drawEvents } from "./sim-events.ts";
-import { SimPresence } from "./sim-presence.ts";
+import { drawEvents, type Kind } from "./sim-events.ts";
+import { type PresenceFault, SimPresence } from "./sim-presence.ts";
 import { randomWish, TALLY_WISH } from "./sim-rules.ts";
 import { stillInserts, tallyInserts } from "./sim-statements.ts";
 import { SimWorld } from "./sim-world.ts";
@@ -28,15 +28,29 @@ export interface SimReport {
   readonly counts: ReadonlyMap<string, number>;
 }
 
+/** A simulation that is played. */
+export interface Played {
+  readonly scheduler: Scheduler;
+  /** What happened, by its name. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** Things that happen before there is peace. */
+  readonly length: number;
+  /** The option of `npm run sim` that chooses this kind of simulation. */
+  readonly flag?: string;
+  play(): Promise<void>;
+}
+
 /** A failure with all that is needed to look at it. */
 export class SimRunError extends Error {
   readonly seed: number;
   readonly failure: SimFailure;
 
-  constructor(seed: number, failure: SimFailure, trace: readonly string[]) {
+  constructor(seed: number, failure: SimFailure, { scheduler, flag, length }: Played) {
+    const options = [...(flag ? [flag] : []), `--seed ${seed} --length ${length}`, "--verbose"];
     super(
       `seed ${seed}, step ${failure.step}: ${failure.message}\n` +
-        `the last events:\n  ${trace.join("\n  ")}`,
+        `replay: npm run sim -- ${options.join(" ")}\n` +
+        `the last events:\n  ${scheduler.trace.join("\n  ")}`,
     );
     this.name = "SimRunError";
     this.seed = seed;
@@ -44,25 +58,45 @@ export class SimRunError extends Error {
   }
 }
 
+interface SimulationParts {
+  readonly length?: number | undefined;
+  /** Events of this server, instead of those of a server of one machine. */
+  readonly others?: readonly Kind[];
+  readonly flag?: string;
+}
+
 const PEACE_MS = 15 * 60_000;
 
 /** After which a connection that is dead is known to be, twice. */
 const PRESENCE_MS = 150_000;
 
-export class Simulation {
+export class Simulation implements Played {
   readonly world: SimWorld;
   readonly scheduler: Scheduler;
-  readonly #presence: SimPresence;
+  readonly length: number;
+  readonly flag?: string;
+  readonly #presences: readonly SimPresence[];
+  readonly #others: readonly Kind[] | undefined;
 
-  constructor(seed: number, isVerbose: boolean) {
-    this.world = new SimWorld(seed, isVerbose);
-    this.scheduler = this.world.scheduler;
-    this.#presence = new SimPresence(this.world);
+  constructor(world: SimWorld, { length, others, flag }: SimulationParts = {}) {
+    this.world = world;
+    this.scheduler = world.scheduler;
+    // Drawn also when it is given: so a run can be replayed with its length.
+    const drawn = this.scheduler.random.pick([60, 100, 100, 200]);
+    this.length = length ?? drawn;
+    this.#others = others;
+    if (flag !== undefined) this.flag = flag;
+    this.#presences = world.server.machines.map((machine) => new SimPresence(world, machine));
   }
 
-  async play(length: number): Promise<void> {
+  get counts(): ReadonlyMap<string, number> {
+    const { counts, tap } = this.world;
+    return new Map([...counts, ...prefixed("message", tap.counts)]);
+  }
+
+  async play(): Promise<void> {
     await this.#begin();
-    await drawEvents(this.world, length);
+    await drawEvents(this.world, this.length, this.#others);
     await this.#settle();
     checkAtEnd(this.world);
     await settled();
@@ -72,8 +106,8 @@ export class Simulation {
   async #begin(): Promise<void> {
     const { world, scheduler } = this;
     const { server } = world;
-    world.startServer();
-    await scheduler.runUntil(() => server.isUp, 10_000);
+    for (const machine of server.machines) world.startMachine(machine);
+    await scheduler.runUntil(() => server.unsettled() === undefined, 10_000);
     for (const statement of tallyInserts()) void server.write(statement, undefined);
     if (scheduler.random.chance(0.5)) {
       for (const statement of stillInserts(scheduler.random)) {
@@ -112,7 +146,7 @@ export class Simulation {
       peer.onPiece = undefined;
       peer.node.disk.failNextWrite(undefined);
     }
-    server.node.writesToCrash = undefined;
+    server.setPeace();
     // Whoever is just writing, finishes it first.
     await scheduler.runFor(1000);
     for (const peer of peers) {
@@ -157,33 +191,51 @@ export class Simulation {
     const isExact = (): boolean => {
       if (scheduler.now < nextLook) return false;
       nextLook = scheduler.now + 250;
-      return this.#presence.fault() === undefined;
+      return this.#presenceFault() === undefined;
     };
     await scheduler.runUntil(isExact, scheduler.now + PRESENCE_MS);
-    const fault = this.#presence.fault();
+    const fault = this.#presenceFault();
     if (fault !== undefined) scheduler.fail(fault.invariant, fault.detail);
+  }
+
+  #presenceFault(): PresenceFault | undefined {
+    for (const presence of this.#presences) {
+      const fault = presence.fault();
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
   }
 }
 
-export async function simulate(seed: number, options: SimOptions = {}): Promise<SimReport> {
-  const simulation = new Simulation(seed, options.isVerbose === true);
-  const { scheduler, world } = simulation;
+/** Plays a simulation to its end. Rejects with a SimRunError if something did not hold. */
+export async function playSeed(seed: number, simulation: Played): Promise<SimReport> {
+  const { scheduler } = simulation;
   const onRejection = (error: unknown): void => {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     scheduler.fail("no promise is left to itself", text);
   };
   process.on("unhandledRejection", onRejection);
   try {
-    const { random } = scheduler;
-    await simulation.play(options.length ?? random.pick([60, 100, 100, 200]));
+    await simulation.play();
   } catch (error) {
     if (!(error instanceof SimFailure)) throw error;
-    throw new SimRunError(seed, error, scheduler.trace);
+    throw new SimRunError(seed, error, simulation);
   } finally {
     process.off("unhandledRejection", onRejection);
   }
-  const { counts, tap } = world;
-  for (const [name, count] of tap.counts) counts.set(`message ${name}`, count);
   const { steps, now, fingerprint } = scheduler;
-  return { seed, steps, spanMs: now, fingerprint, counts };
+  return { seed, steps, spanMs: now, fingerprint, counts: simulation.counts };
+}
+
+/** Counts of one kind, for a report. */
+export function* prefixed(
+  prefix: string,
+  counts: ReadonlyMap<string, number>,
+): Iterable<[string, number]> {
+  for (const [name, count] of counts) yield [`${prefix} ${name}`, count];
+}
+
+export function simulate(seed: number, { isVerbose, length }: SimOptions = {}): Promise<SimReport> {
+  const world = new SimWorld(seed, isVerbose === true);
+  return playSeed(seed, new Simulation(world, { length }));
 }
