@@ -2,7 +2,8 @@
  * Runs the simulator of sync: `npm run sim -- --seed 1 --seeds 500`, or `--minutes 10` for as many as
  * fit. A seed that fails is printed with the step, what was broken and the last events; the same seed
  * fails in the same way again. `--verbose` prints all events of a run, `--length` sets how many things
- * happen in it, `--all` goes on behind a failure, `--links` runs several sites that are linked.
+ * happen in it, `--all` goes on behind a failure, `--links` runs several sites that are linked,
+ * `--cluster` runs a server of three nodes over one log.
  *
  * The simulator is test code in TypeScript: it is bundled here, as the tests read it, and then run.
  */
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     verbose: { type: "boolean", default: false },
     all: { type: "boolean", default: false },
     links: { type: "boolean", default: false },
+    cluster: { type: "boolean", default: false },
   },
 });
 
@@ -31,9 +33,13 @@ const minutes = values.minutes === undefined ? undefined : Number(values.minutes
 const count = most ?? (minutes === undefined ? 1 : Number.POSITIVE_INFINITY);
 const endMs = minutes === undefined ? Number.POSITIVE_INFINITY : Date.now() + minutes * 60_000;
 
-const kind = values.links ? "link-simulation.ts" : "simulation.ts";
-const kinds = await bundled(`packages/engine/test/sim/${kind}`);
-const simulate = values.links ? kinds.simulateLinks : kinds.simulate;
+const [file, name] = values.links
+  ? ["link-simulation.ts", "simulateLinks"]
+  : values.cluster
+    ? ["cluster-simulation.ts", "simulateCluster"]
+    : ["simulation.ts", "simulate"];
+const kinds = await bundled(`packages/engine/test/sim/${file}`);
+const simulate = kinds[name];
 
 const startMs = Date.now();
 const failures = [];

@@ -26,3 +26,10 @@ export type {
   SharedEntry,
   SharedLog,
 } from "./shared-log.ts";
+export {
+  type RelayedAnswer,
+  type RelayedUpload,
+  relayedAnswers,
+  UploadRelay,
+  type UploadRelayHost,
+} from "./upload-relay.ts";

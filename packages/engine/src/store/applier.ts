@@ -181,10 +181,11 @@ export class Applier {
       return undefined;
     }
     const document = this.#documents.open(number, idKey);
-    if (!document.isGuarded) {
-      document.isGuarded = true;
+    // It may have been guarded before this transaction created its collection.
+    if (!document.isGuarded && this.#unknown?.has(`${collection}/${idKey}`) !== true) {
       this.#guards = added(this.#guards, [collection, id, document.previous]);
     }
+    document.isGuarded = true;
     return document.shown;
   }
 

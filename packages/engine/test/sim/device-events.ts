@@ -5,32 +5,33 @@
 
 import type { ValueObject } from "@bigpeer/protocol";
 import type { Random } from "../support/test-platform.ts";
-import type { SimCluster } from "./sim-cluster.ts";
 import type { SimPeer } from "./sim-peer.ts";
+import type { SimWorld } from "./sim-world.ts";
 
-function runOnPeers(cluster: SimCluster, peer: SimPeer): void {
-  const { runs, scheduler } = cluster;
+function runOnPeers(world: SimWorld, peer: SimPeer): void {
+  const { runs, scheduler } = world;
   const { random } = scheduler;
   const bounds = runs.randomBounds();
-  const open = runs.start(runs.randomSessions(), bounds);
+  const machine = world.pickMachine();
+  const open = runs.start(machine, runs.randomSessions(machine), bounds);
   if (open === undefined || !random.chance(0.4)) return;
   // Somebody who may have been asked is lost half-way.
   const mishap = random.pick(["cut", "crash", "stall", "server"] as const);
-  cluster.later(scheduler.between(0, bounds.ms), () => {
-    if (!cluster.isPeace) happen(cluster, peer, mishap);
+  world.later(scheduler.between(0, bounds.ms), () => {
+    if (!world.isPeace) happen(world, peer, mishap);
   });
 }
 
-function happen(cluster: SimCluster, peer: SimPeer, mishap: string): void {
-  const { network, scheduler } = cluster;
+function happen(world: SimWorld, peer: SimPeer, mishap: string): void {
+  const { network, scheduler } = world;
   const [connection] = network.of(peer.name);
   switch (mishap) {
     case "crash":
-      return cluster.crashPeer(peer);
+      return world.crashPeer(peer);
     case "stall":
       return connection?.down.stall(scheduler.now + scheduler.between(200, 5000));
     case "server":
-      if (scheduler.random.chance(0.1)) cluster.crashServer();
+      if (scheduler.random.chance(0.1)) world.crashMachine(world.pickMachine());
       return;
     default:
       connection?.cut(scheduler.random.pick(["both", "client", "server", "neither", "late"]));
@@ -38,10 +39,12 @@ function happen(cluster: SimCluster, peer: SimPeer, mishap: string): void {
 }
 
 /** More than a peer runs at a time. */
-function burstOfRuns({ runs, scheduler }: SimCluster): void {
-  const sessions = runs.randomSessions().slice(0, 2);
+function burstOfRuns(world: SimWorld): void {
+  const { runs, scheduler } = world;
+  const machine = world.pickMachine();
+  const sessions = runs.randomSessions(machine).slice(0, 2);
   for (let i = 10 + scheduler.random.below(15); i > 0; i--) {
-    runs.start(sessions, runs.randomBounds());
+    runs.start(machine, sessions, runs.randomBounds());
   }
 }
 
@@ -52,20 +55,20 @@ function randomMetadata(random: Random): ValueObject {
 }
 
 /** Several times in a row, of which the last counts. */
-function describe({ scheduler }: SimCluster, peer: SimPeer): void {
+function describe({ scheduler }: SimWorld, peer: SimPeer): void {
   const { random } = scheduler;
   for (let i = random.pick([1, 1, 3]); i > 0; i--) peer.device.setMetadata(randomMetadata(random));
 }
 
-function watch({ scheduler }: SimCluster, { device }: SimPeer): void {
+function watch({ scheduler }: SimWorld, { device }: SimPeer): void {
   const { random } = scheduler;
   if (random.chance(0.2)) device.setWatching(!device.isWatching);
   device.setWatching(random.chance(0.7));
 }
 
 /** A greeting is heard when the peer has gone and greets on another connection. */
-function cutAtGreeting(cluster: SimCluster, peer: SimPeer): void {
-  const { network } = cluster;
+function cutAtGreeting(world: SimWorld, peer: SimPeer): void {
+  const { network } = world;
   const before = network.of(peer.name);
   for (const connection of before) connection.cut("both");
   const look = (times: number): void => {
@@ -73,7 +76,7 @@ function cutAtGreeting(cluster: SimCluster, peer: SimPeer): void {
       return !before.includes(each) && each.up.inFlight > 0;
     });
     greeting?.cut("late");
-    if (greeting === undefined && times > 0) cluster.later(5, () => look(times - 1));
+    if (greeting === undefined && times > 0) world.later(5, () => look(times - 1));
   };
   look(200);
 }
@@ -81,7 +84,7 @@ function cutAtGreeting(cluster: SimCluster, peer: SimPeer): void {
 export const DEVICE_KINDS: readonly {
   readonly name: string;
   readonly weight: number;
-  readonly happen: (cluster: SimCluster, peer: SimPeer) => void;
+  readonly happen: (world: SimWorld, peer: SimPeer) => void;
 }[] = [
   { name: "run on peers", weight: 8, happen: runOnPeers },
   { name: "burst of runs", weight: 0.5, happen: burstOfRuns },

@@ -12,16 +12,17 @@ import { describeDoc, valueText } from "../support/dump.ts";
 import { showDoc } from "../support/model.ts";
 import { modelOf, withoutFloors } from "./model-horizon.ts";
 import { placeOf, splitPlace, uploadName } from "./server-oracle.ts";
-import type { SimCluster } from "./sim-cluster.ts";
 import type { SimPeer } from "./sim-peer.ts";
 import { TALLY, type Wish } from "./sim-rules.ts";
 import { TALLIES } from "./sim-statements.ts";
+import type { SimWorld } from "./sim-world.ts";
 import type { World } from "./world.ts";
 
 /** Why a run has not settled; undefined when it has. */
 export function isSettled(world: World): string | undefined {
   const { server, peers, network } = world;
-  if (!server.isUp) return "the server is down";
+  const unsettled = server.unsettled();
+  if (unsettled !== undefined) return unsettled;
   for (const peer of peers) {
     const reason = unsettledIn(world, peer);
     if (reason !== undefined) return `${peer.name} ${reason}`;
@@ -63,9 +64,9 @@ function hasRule({ credential }: SimPeer, wish: Wish): boolean {
   return credential.authority?.hasReadRule(wish.collection) ?? true;
 }
 
-export function checkAtEnd(cluster: SimCluster): void {
-  checkWorld(cluster);
-  checkTallies(cluster);
+export function checkAtEnd(world: SimWorld): void {
+  checkWorld(world);
+  checkTallies(world);
 }
 
 /** All but the tallies, to which links bring something as well. */
@@ -76,9 +77,8 @@ export function checkWorld(world: World): void {
     if (reason === undefined) continue;
     return scheduler.fail("who has settled stays so", `${peer.name} ${reason}`);
   }
-  const { oracle, node } = server;
-  oracle.catchUp(node.disk);
-  oracle.check(node.disk);
+  const { oracle } = server;
+  server.checkAtEnd();
   const disks = new Set(peers.map((peer) => peer.node.disk));
   writes.check(scheduler, oracle, {
     disks,
@@ -109,13 +109,13 @@ function checkReported({ tap, server, scheduler }: World): void {
   }
 }
 
-function checkTallies({ writes, directSums, server, scheduler }: SimCluster): void {
+function checkTallies({ writes, directSums, server, scheduler }: SimWorld): void {
   const sums = writes.sums(server.oracle);
   for (const tag of server.oracle.ownTags) {
     const direct = directSums.get(tag);
     if (direct !== undefined) sums.set(direct.id, (sums.get(direct.id) ?? 0) + direct.by);
   }
-  const view = viewOf(server.node.disk);
+  const view = viewOf(server.disk);
   for (const id of TALLIES) {
     const found = view.get(TALLY, id)?.fields["n"] ?? 0;
     const expected = sums.get(id) ?? 0;
@@ -139,7 +139,7 @@ class PeerCheck {
   constructor(world: World, peer: SimPeer) {
     this.#world = world;
     this.#peer = peer;
-    this.#server = viewOf(world.server.node.disk);
+    this.#server = viewOf(world.server.disk);
     this.#view = viewOf(peer.node.disk);
     this.#followed = new Set(this.#followedNumbers());
   }

@@ -9,10 +9,10 @@ import { aheadMs, checkLinksAtEnd, unsettled } from "./link-check.ts";
 import { LinkCluster } from "./link-cluster.ts";
 import { drawLinkEvents } from "./link-events.ts";
 import { randomTopology } from "./link-topology.ts";
-import { type Scheduler, SimFailure, settled } from "./scheduler.ts";
+import { type Scheduler, settled } from "./scheduler.ts";
 import { randomWish, TALLY_WISH } from "./sim-rules.ts";
 import { tallyInserts } from "./sim-statements.ts";
-import { type SimOptions, type SimReport, SimRunError } from "./simulation.ts";
+import { type Played, playSeed, prefixed, type SimOptions, type SimReport } from "./simulation.ts";
 
 const PEACE_MS = 15 * 60_000;
 /** Nothing happens for so long before it is said that all is settled. */
@@ -20,20 +20,30 @@ const QUIET_MS = 3000;
 /** And then for so long nothing may: pings pass, cursors move. */
 const REST_MS = 95_000;
 
-class LinkSimulation {
+class LinkSimulation implements Played {
   readonly cluster: LinkCluster;
   readonly scheduler: Scheduler;
+  readonly length: number;
+  readonly flag = "--links";
   /** How far all clocks are ahead in peace. */
   #peaceSkewMs = 0;
 
-  constructor(seed: number, isVerbose: boolean) {
-    this.cluster = new LinkCluster(seed, isVerbose);
+  constructor(seed: number, { isVerbose, length }: SimOptions) {
+    this.cluster = new LinkCluster(seed, isVerbose === true);
     this.scheduler = this.cluster.scheduler;
+    // Drawn also when it is given: so a run can be replayed with its length.
+    const drawn = this.scheduler.random.pick([40, 80, 80, 150]);
+    this.length = length ?? drawn;
   }
 
-  async play(length: number): Promise<void> {
+  get counts(): ReadonlyMap<string, number> {
+    const { counts, claims, tap } = this.cluster;
+    return new Map([...counts, ...prefixed("message", tap.counts), ["claim", claims.count]]);
+  }
+
+  async play(): Promise<void> {
     await this.#begin();
-    await drawLinkEvents(this.cluster, length);
+    await drawLinkEvents(this.cluster, this.length);
     if (await this.#settle()) {
       await this.#rest();
       checkLinksAtEnd(this.cluster);
@@ -143,25 +153,6 @@ class LinkSimulation {
 
 export { SimRunError } from "./simulation.ts";
 
-export async function simulateLinks(seed: number, options: SimOptions = {}): Promise<SimReport> {
-  const simulation = new LinkSimulation(seed, options.isVerbose === true);
-  const { scheduler, cluster } = simulation;
-  const onRejection = (error: unknown): void => {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    scheduler.fail("no promise is left to itself", text);
-  };
-  process.on("unhandledRejection", onRejection);
-  try {
-    await simulation.play(options.length ?? scheduler.random.pick([40, 80, 80, 150]));
-  } catch (error) {
-    if (!(error instanceof SimFailure)) throw error;
-    throw new SimRunError(seed, error, scheduler.trace);
-  } finally {
-    process.off("unhandledRejection", onRejection);
-  }
-  const { counts, claims, tap } = cluster;
-  for (const [name, count] of tap.counts) counts.set(`message ${name}`, count);
-  counts.set("claim", claims.count);
-  const { steps, now, fingerprint } = scheduler;
-  return { seed, steps, spanMs: now, fingerprint, counts };
+export function simulateLinks(seed: number, options: SimOptions = {}): Promise<SimReport> {
+  return playSeed(seed, new LinkSimulation(seed, options));
 }

@@ -8,19 +8,33 @@ import { DRIFT_MS_MAX } from "../../src/limits.ts";
 import type { Random } from "../support/test-platform.ts";
 import { DEVICE_KINDS } from "./device-events.ts";
 import type { LocalWrite } from "./local-writes.ts";
-import type { SimCluster } from "./sim-cluster.ts";
 import { copyOf } from "./sim-node.ts";
 import type { SimPeer } from "./sim-peer.ts";
 import { freshWish, randomWish, twinOf } from "./sim-rules.ts";
+import { SimServer } from "./sim-server.ts";
 import { randomServerStatement, randomStatement } from "./sim-statements.ts";
+import type { SimWorld } from "./sim-world.ts";
 import type { World } from "./world.ts";
 
-type Happening = (cluster: SimCluster, peer: SimPeer) => void;
+type Happening = (world: SimWorld, peer: SimPeer) => void;
 
-interface Kind {
+export interface Kind {
   readonly name: string;
   readonly weight: number;
   readonly happen: Happening;
+  /** It happens only to a server of one machine. */
+  readonly isOfMachine?: true;
+}
+
+function ofMachine(
+  happen: (world: SimWorld, server: SimServer) => void,
+): Omit<Kind, "name" | "weight"> {
+  return {
+    isOfMachine: true,
+    happen: (world) => {
+      if (world.server instanceof SimServer) happen(world, world.server);
+    },
+  };
 }
 
 /** The site that a peer writes under, while it is up. */
@@ -74,179 +88,179 @@ export function writeAtPeer(world: World, peer: SimPeer): void {
   );
 }
 
-function writeAtServer(cluster: SimCluster): void {
-  const { writes, scheduler, server, directSums } = cluster;
+function writeAtServer(world: SimWorld): void {
+  const { writes, scheduler, server, directSums } = world;
   const { random } = scheduler;
   const tag = writes.nextTag("server");
   const statement = randomServerStatement(random, tag);
   const credential = random.chance(0.3) ? random.pick(server.credentials) : undefined;
-  server.node.note(
+  server.note(
     `writes ${tag} ${statement.statement} ${JSON.stringify(statement.args).slice(0, 200)}`,
   );
   if (statement.counts !== undefined) directSums.set(tag, statement.counts);
   void server.write(statement, credential).then((isDone) => {
-    if (isDone) cluster.count("direct write");
+    if (isDone) world.count("direct write");
   });
 }
 
-function burstAtServer(cluster: SimCluster): void {
-  for (let i = cluster.scheduler.random.below(8); i >= 0; i--) writeAtServer(cluster);
+function burstAtServer(world: SimWorld): void {
+  for (let i = world.scheduler.random.below(8); i >= 0; i--) writeAtServer(world);
 }
 
-function burstAtPeer(cluster: SimCluster, peer: SimPeer): void {
-  for (let i = cluster.scheduler.random.below(6); i >= 0; i--) writeAtPeer(cluster, peer);
+function burstAtPeer(world: SimWorld, peer: SimPeer): void {
+  for (let i = world.scheduler.random.below(6); i >= 0; i--) writeAtPeer(world, peer);
 }
 
-function cut(cluster: SimCluster, peer: SimPeer): void {
-  const { random } = cluster.scheduler;
-  const [connection] = cluster.network.of(peer.name);
+function cut(world: SimWorld, peer: SimPeer): void {
+  const { random } = world.scheduler;
+  const [connection] = world.network.of(peer.name);
   connection?.cut(random.pick(["both", "both", "client", "server", "neither", "late", "late"]));
 }
 
-function partition(cluster: SimCluster, peer: SimPeer): void {
-  const { network, scheduler } = cluster;
+function partition(world: SimWorld, peer: SimPeer): void {
+  const { network, scheduler } = world;
   network.partition(peer.name);
-  cluster.later(scheduler.between(500, 100_000), () => network.heal(peer.name));
+  world.later(scheduler.between(500, 100_000), () => network.heal(peer.name));
 }
 
 /** Nobody reads at the other side of what the server sends. */
-function stall(cluster: SimCluster, peer: SimPeer): void {
-  const { network, scheduler } = cluster;
+function stall(world: SimWorld, peer: SimPeer): void {
+  const { network, scheduler } = world;
   for (const { down } of network.of(peer.name)) {
     down.stall(scheduler.now + scheduler.between(200, 30_000));
   }
 }
 
-function slow(cluster: SimCluster, peer: SimPeer): void {
-  const { random } = cluster.scheduler;
-  for (const { up, down } of cluster.network.of(peer.name)) {
+function slow(world: SimWorld, peer: SimPeer): void {
+  const { random } = world.scheduler;
+  for (const { up, down } of world.network.of(peer.name)) {
     up.rate = random.pick([400, 5]);
     down.rate = random.pick([400, 2, 0.5]);
   }
 }
 
-function crashAtWrite({ scheduler }: SimCluster, peer: SimPeer): void {
+function crashAtWrite({ scheduler }: SimWorld, peer: SimPeer): void {
   peer.node.writesToCrash = scheduler.random.below(6);
 }
 
-function closePeer(cluster: SimCluster, peer: SimPeer): void {
+function closePeer(world: SimWorld, peer: SimPeer): void {
   if (!peer.isUp) return;
-  const delay = cluster.scheduler.between(20, 5000);
-  cluster.run(
+  const delay = world.scheduler.between(20, 5000);
+  world.run(
     peer.close().then(() => {
-      cluster.later(delay, () => cluster.startPeer(peer));
+      world.later(delay, () => world.startPeer(peer));
     }),
   );
 }
 
-function closeServer(cluster: SimCluster): void {
-  const { server, scheduler } = cluster;
+function closeServer(world: SimWorld, server: SimServer): void {
+  const { scheduler } = world;
   if (!server.isUp) return;
   const delay = scheduler.between(20, 5000);
-  cluster.run(
+  world.run(
     server.stop().then(() => {
-      cluster.later(delay, () => cluster.startServer());
+      world.later(delay, () => world.startMachine(server));
     }),
   );
 }
 
-function backUp(cluster: SimCluster): void {
-  if (!cluster.server.isUp) return;
-  cluster.run(
-    cluster.server.backup().then((backup) => {
-      cluster.backup = backup;
+function backUp(world: SimWorld, server: SimServer): void {
+  if (!server.isUp) return;
+  world.run(
+    server.backup().then((backup) => {
+      world.backup = backup;
     }),
   );
 }
 
 /** The server is lost, and what is left is a copy of an earlier time. */
-function restoreServer(cluster: SimCluster): void {
-  const { server, backup, scheduler, network } = cluster;
+function restoreServer(world: SimWorld, server: SimServer): void {
+  const { backup, scheduler, network } = world;
   if (!server.isUp || backup === undefined) return;
-  cluster.backup = undefined;
+  world.backup = undefined;
   server.crash();
   for (const connection of network.connections) {
     connection.cut(scheduler.random.chance(0.7) ? "client" : "neither");
   }
-  cluster.run(
+  world.run(
     server.restore(backup).then(() => {
-      cluster.later(scheduler.between(20, 2000), () => cluster.startServer());
+      world.later(scheduler.between(20, 2000), () => world.startMachine(server));
     }),
   );
 }
 
 /** Both live on: with one site, until they are told. */
-function clone(cluster: SimCluster, peer: SimPeer): void {
-  if (cluster.peers.length > 8) return;
-  const { writes, sent, scheduler } = cluster;
-  const name = cluster.nextCopyName(peer);
+function clone(world: SimWorld, peer: SimPeer): void {
+  if (world.peers.length > 8) return;
+  const { writes, sent, scheduler } = world;
+  const name = world.nextCopyName(peer);
   peer.node.note(`is copied as ${name}`);
-  const copy = cluster.addPeer(name, peer.credential);
+  const copy = world.addPeer(name, peer.credential);
   if (scheduler.random.chance(0.5)) copy.device.key = peer.device.key;
   for (const wish of peer.wishes.values()) copy.follow(wish);
   for (const wish of peer.pastWishes.values()) copy.pastWishes.set(wish.key, wish);
   copy.hasEvicted = peer.hasEvicted;
-  cluster.run(
+  world.run(
     copyOf(peer.node.disk).then((disk) => {
       writes.copied(peer.node.disk, disk, sent);
       copy.putDisk(disk);
       copy.isCopyKnown = scheduler.random.chance(0.5);
-      cluster.later(scheduler.between(0, 5000), () => cluster.startPeer(copy));
+      world.later(scheduler.between(0, 5000), () => world.startPeer(copy));
     }),
   );
 }
 
 const KEPT = new WeakMap<SimPeer, Awaited<ReturnType<typeof copyOf>>>();
 
-function keepPeer(cluster: SimCluster, peer: SimPeer): void {
-  cluster.run(
+function keepPeer(world: SimWorld, peer: SimPeer): void {
+  world.run(
     copyOf(peer.node.disk).then((disk) => {
       peer.node.note("is kept");
-      cluster.writes.copied(peer.node.disk, disk, cluster.sent);
+      world.writes.copied(peer.node.disk, disk, world.sent);
       KEPT.set(peer, disk);
     }),
   );
 }
 
-function restorePeer(cluster: SimCluster, peer: SimPeer): void {
+function restorePeer(world: SimWorld, peer: SimPeer): void {
   const disk = KEPT.get(peer);
   if (disk === undefined || !peer.isUp) return;
   KEPT.delete(peer);
   peer.crash();
-  for (const connection of cluster.network.of(peer.name)) connection.cut("server");
+  for (const connection of world.network.of(peer.name)) connection.cut("server");
   peer.node.note("comes back from what was kept");
   peer.putDisk(disk);
-  peer.isCopyKnown = cluster.scheduler.random.chance(0.3);
-  cluster.later(cluster.scheduler.between(20, 2000), () => cluster.startPeer(peer));
+  peer.isCopyKnown = world.scheduler.random.chance(0.3);
+  world.later(world.scheduler.between(20, 2000), () => world.startPeer(peer));
 }
 
-function changeRights(cluster: SimCluster): void {
-  const { server, scheduler } = cluster;
+function changeRights(world: SimWorld): void {
+  const { server, scheduler } = world;
   server.changeRights(scheduler.random.pick(server.credentials));
 }
 
-function revoke(cluster: SimCluster): void {
-  const { server, scheduler } = cluster;
+function revoke(world: SimWorld): void {
+  const { server, scheduler } = world;
   const credential = scheduler.random.pick(server.credentials);
   server.setRevoked(credential, true);
-  cluster.later(scheduler.between(1000, 20_000), () => server.setRevoked(credential, false));
+  world.later(scheduler.between(1000, 20_000), () => server.setRevoked(credential, false));
 }
 
 /** The user logs out, and somebody else logs in on the same device, perhaps later and with writes in between. */
-function changeUser(cluster: SimCluster, peer: SimPeer): void {
-  const { server, scheduler } = cluster;
+function changeUser(world: SimWorld, peer: SimPeer): void {
+  const { server, scheduler } = world;
   const isOnline = peer.isSyncWanted;
   peer.setSync(false);
   peer.credential = scheduler.random.pick(server.credentials);
   peer.node.note(`is used by ${peer.credential.name}`);
   if (!isOnline) return;
   const delay = scheduler.random.chance(0.5) ? 0 : scheduler.between(0, 5000);
-  cluster.later(delay, () => peer.setSync(true));
+  world.later(delay, () => peer.setSync(true));
 }
 
 const DAY = 86_400_000;
 
-function jumpPeerClock({ scheduler, writes }: SimCluster, peer: SimPeer): void {
+function jumpPeerClock({ scheduler, writes }: SimWorld, peer: SimPeer): void {
   const { random } = scheduler;
   peer.node.skewMs = random.pick([
     0,
@@ -265,14 +279,14 @@ function jumpPeerClock({ scheduler, writes }: SimCluster, peer: SimPeer): void {
   if (peer.node.skewMs > DRIFT_MS_MAX / 2) writes.spoil(peer.node.disk);
 }
 
-function jumpServerClock({ scheduler, server }: SimCluster): void {
+function jumpServerClock({ scheduler }: SimWorld, server: SimServer): void {
   const jump = scheduler.random.pick([1500, -1500, 20_000, -20_000]);
   server.node.skewMs += jump;
   if (jump < 0) server.wasClockSetBack = true;
   server.node.note(`has its clock at ${server.node.skewMs}`);
 }
 
-function followOne({ scheduler }: SimCluster, peer: SimPeer): void {
+function followOne({ scheduler }: SimWorld, peer: SimPeer): void {
   const { random } = scheduler;
   const past = [...peer.pastWishes.values()];
   const isAgain = past.length > 0 && random.chance(0.4);
@@ -280,8 +294,8 @@ function followOne({ scheduler }: SimCluster, peer: SimPeer): void {
 }
 
 /** A query that is new to the peer, and a connection, or a process, that does not last for all of it. */
-function cutFill(cluster: SimCluster, peer: SimPeer): void {
-  const { scheduler } = cluster;
+function cutFill(world: SimWorld, peer: SimPeer): void {
+  const { scheduler } = world;
   const { random } = scheduler;
   peer.follow(freshWish(random));
   let left = 1 + random.below(4);
@@ -289,23 +303,23 @@ function cutFill(cluster: SimCluster, peer: SimPeer): void {
     if (--left > 0) return;
     peer.onPiece = undefined;
     // At once: the next piece is right behind it.
-    for (const connection of cluster.network.of(peer.name)) {
+    for (const connection of world.network.of(peer.name)) {
       connection.cut(random.pick(["both", "both", "client", "neither"]));
     }
-    if (random.chance(0.5)) burstAtServer(cluster);
+    if (random.chance(0.5)) burstAtServer(world);
     const isCrash = random.chance(0.3);
-    if (isCrash) cluster.later(scheduler.between(0, 20), () => cluster.crashPeer(peer));
+    if (isCrash) world.later(scheduler.between(0, 20), () => world.crashPeer(peer));
   };
 }
 
-function leaveOne({ scheduler }: SimCluster, peer: SimPeer): void {
+function leaveOne({ scheduler }: SimWorld, peer: SimPeer): void {
   const keys = [...peer.wishes.values()].filter(({ collection }) => collection !== "tally");
   if (keys.length > 0) peer.leave(scheduler.random.pick(keys).key);
 }
 
 /** In one breath, or nearly: what was said before is on its way, and the store has not done it yet. */
-function churn(cluster: SimCluster, peer: SimPeer): void {
-  const { random } = cluster.scheduler;
+function churn(world: SimWorld, peer: SimPeer): void {
+  const { random } = world.scheduler;
   const wishes = [...peer.wishes.values()].filter(({ collection }) => collection !== "tally");
   if (wishes.length === 0) return;
   const wish = random.pick(wishes);
@@ -317,7 +331,7 @@ function churn(cluster: SimCluster, peer: SimPeer): void {
   };
   let atMs = 0;
   for (let i = 1 + random.below(3); i > 0; i--) {
-    cluster.later(atMs, () => {
+    world.later(atMs, () => {
       flip();
       flip();
     });
@@ -325,7 +339,7 @@ function churn(cluster: SimCluster, peer: SimPeer): void {
   }
 }
 
-function evictAtPeer(_: SimCluster, peer: SimPeer): void {
+function evictAtPeer(_: SimWorld, peer: SimPeer): void {
   const id = peer.node.random.pick(["n0", "n1", "n2", "n3"]);
   peer.node.note(`evicts ${id}`);
   peer.hasEvicted = true;
@@ -335,19 +349,21 @@ function evictAtPeer(_: SimCluster, peer: SimPeer): void {
 }
 
 /** The disk is full, or broken, for one write. */
-function failWrite(cluster: SimCluster, peer: SimPeer): void {
-  const { random } = cluster.scheduler;
-  const { node } = random.chance(0.3) ? cluster.server : peer;
-  if (!cluster.server.isUp || !peer.isUp) return;
-  node.note("will fail to write");
-  node.disk.failNextWrite(random.pick(["store.full", "store.write_failed"]));
+function failWrite(world: SimWorld, peer: SimPeer): void {
+  const { server, scheduler } = world;
+  const isServer = scheduler.random.chance(0.3);
+  if (!server.machines.some(({ isUp }) => isUp) || !peer.isUp) return;
+  const code = scheduler.random.pick(["store.full", "store.write_failed"] as const);
+  if (isServer) return server.failNextWrite(code);
+  peer.node.note("will fail to write");
+  peer.node.disk.failNextWrite(code);
 }
 
-function maintainPeer(cluster: SimCluster, peer: SimPeer): void {
+function maintainPeer(world: SimWorld, peer: SimPeer): void {
   const { running, node } = peer;
   // A clock that is a year ahead makes a peer forget what it keeps for a server that is restored.
   if (running === undefined || node.skewMs > DAY) return;
-  cluster.run(running.store.maintain().catch(() => undefined));
+  world.run(running.store.maintain().catch(() => undefined));
 }
 
 const KINDS: readonly Kind[] = [
@@ -363,20 +379,24 @@ const KINDS: readonly Kind[] = [
   { name: "partition", weight: 2, happen: partition },
   { name: "stall", weight: 3, happen: stall },
   { name: "slow", weight: 2, happen: slow },
-  { name: "crash of a peer", weight: 2, happen: (cluster, peer) => cluster.crashPeer(peer) },
+  { name: "crash of a peer", weight: 2, happen: (world, peer) => world.crashPeer(peer) },
   { name: "crash of a peer at a write", weight: 3, happen: crashAtWrite },
   { name: "close of a peer", weight: 1, happen: closePeer },
-  { name: "crash of the server", weight: 1, happen: (cluster) => cluster.crashServer() },
+  {
+    name: "crash of the server",
+    weight: 1,
+    happen: (world) => world.crashMachine(world.pickMachine()),
+  },
   {
     name: "crash of the server at a write",
     weight: 2,
-    happen: ({ server, scheduler }) => {
+    ...ofMachine(({ scheduler }, server) => {
       server.node.writesToCrash = scheduler.random.below(10);
-    },
+    }),
   },
-  { name: "close of the server", weight: 0.7, happen: closeServer },
-  { name: "backup", weight: 1, happen: backUp },
-  { name: "restore", weight: 0.7, happen: restoreServer },
+  { name: "close of the server", weight: 0.7, ...ofMachine(closeServer) },
+  { name: "backup", weight: 1, ...ofMachine(backUp) },
+  { name: "restore", weight: 0.7, ...ofMachine(restoreServer) },
   { name: "clone", weight: 0.5, happen: clone },
   { name: "keep of a peer", weight: 0.7, happen: keepPeer },
   { name: "restore of a peer", weight: 0.7, happen: restorePeer },
@@ -384,11 +404,11 @@ const KINDS: readonly Kind[] = [
   { name: "change of user", weight: 1.5, happen: changeUser },
   { name: "revoke", weight: 0.6, happen: revoke },
   { name: "clock of a peer", weight: 1.5, happen: jumpPeerClock },
-  { name: "clock of the server", weight: 0.3, happen: jumpServerClock },
+  { name: "clock of the server", weight: 0.3, ...ofMachine(jumpServerClock) },
   {
     name: "maintenance",
     weight: 4,
-    happen: (cluster) => cluster.run(cluster.server.maintain()),
+    happen: (world) => world.run(world.server.maintain()),
   },
   { name: "offline", weight: 2, happen: (_, peer) => peer.setSync(false) },
   { name: "online", weight: 4, happen: (_, peer) => peer.setSync(true) },
@@ -399,24 +419,30 @@ const KINDS: readonly Kind[] = [
 ];
 
 /** Whoever writes always does; all else happens often, seldom or never in a run. */
-function drawWeights(random: Random): number[] {
-  return KINDS.map(({ weight }, i) => (i < 3 ? weight : weight * random.pick([0, 0.3, 1, 1, 3])));
+function drawWeights(kinds: readonly Kind[], random: Random): number[] {
+  return kinds.map(({ weight }, i) => (i < 3 ? weight : weight * random.pick([0, 0.3, 1, 1, 3])));
 }
 
-export async function drawEvents(cluster: SimCluster, length: number): Promise<void> {
-  const { scheduler } = cluster;
+/** `others` happen instead of what happens to a server of one machine. */
+export async function drawEvents(
+  world: SimWorld,
+  length: number,
+  others?: readonly Kind[],
+): Promise<void> {
+  const { scheduler } = world;
   const { random } = scheduler;
-  const weights = drawWeights(random);
+  const kinds = others ? [...KINDS.filter((kind) => !kind.isOfMachine), ...others] : KINDS;
+  const weights = drawWeights(kinds, random);
   const total = weights.reduce((a, b) => a + b, 0);
   const pace = random.pick([50, 300, 1500]);
   for (let i = 0; i < length; i++) {
     let left = (random.below(1_000_000) / 1_000_000) * total;
     const index = weights.findIndex((weight) => (left -= weight) < 0);
-    const kind = KINDS[index] ?? KINDS[0];
+    const kind = kinds[index] ?? kinds[0];
     if (kind === undefined) return;
-    cluster.count(kind.name);
-    const peer = random.pick(cluster.peers);
-    kind.happen(cluster, peer);
+    world.count(kind.name);
+    const peer = random.pick(world.peers);
+    kind.happen(world, peer);
     const isLong = random.chance(0.02);
     await scheduler.runFor(scheduler.between(0, isLong ? 40_000 : pace));
   }

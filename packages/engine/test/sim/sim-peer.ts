@@ -18,7 +18,7 @@ import { SimDevice } from "./sim-device.ts";
 import type { End, SimNetwork } from "./sim-network.ts";
 import { SimNode } from "./sim-node.ts";
 import type { Wish } from "./sim-rules.ts";
-import { APP_ID, type SimServer } from "./sim-server.ts";
+import { APP_ID, type SimBackend } from "./sim-server.ts";
 import type { SimStatement } from "./sim-statements.ts";
 import type { WireTap } from "./wire-tap.ts";
 
@@ -30,7 +30,7 @@ interface PeerRuns {
 export interface PeerParts {
   readonly scheduler: Scheduler;
   readonly network: SimNetwork;
-  readonly server: SimServer;
+  readonly server: Pick<SimBackend, "newToken">;
   readonly tap: WireTap;
   readonly runs: PeerRuns;
 }

@@ -11,6 +11,7 @@ import { PRESENCE_LIMITS } from "../../src/sync/device/presence-limits.ts";
 import type { SyncServer } from "../../src/sync/sync-server.ts";
 import { valueText } from "../support/dump.ts";
 import type { SimPeer } from "./sim-peer.ts";
+import type { SimServer } from "./sim-server.ts";
 import type { World } from "./world.ts";
 
 /** A peer that is there, as all should see it. */
@@ -29,17 +30,20 @@ export interface PresenceFault {
 
 export class SimPresence {
   readonly #world: World;
+  readonly #machine: SimServer;
   /** What the host of the server was told, by session. */
   readonly #reported = new Map<number, Present>();
 
-  constructor(world: World) {
+  /** A machine lists its own sessions. */
+  constructor(world: World, machine: SimServer) {
     this.#world = world;
-    world.server.onUp = (sync) => this.#follow(sync);
+    this.#machine = machine;
+    machine.onUp = (sync) => this.#follow(sync);
   }
 
   /** A server begins: it knows nobody, and nobody was told to have left. */
   #follow(sync: SyncServer): void {
-    const { life } = this.#world.server.node;
+    const { life } = this.#machine.node;
     this.#reported.clear();
     sync.onPeers(({ report, kind }) => {
       if (!life.isAlive) return;
@@ -59,11 +63,11 @@ export class SimPresence {
 
   /** Undefined when all know who is there. */
   fault(): PresenceFault | undefined {
-    const { server, peers } = this.#world;
+    const { peers } = this.#world;
     const present = this.#present();
     const expected = textOf(present);
     const listed = textOf(
-      (server.sync?.peers() ?? []).map(({ session, credential, description }) => {
+      (this.#machine.sync?.peers() ?? []).map(({ session, credential, description }) => {
         const { key, metadata } = description;
         return { session, key, credential, metadata };
       }),
@@ -78,6 +82,7 @@ export class SimPresence {
       return { invariant: "[S40] the host is told who is connected", detail };
     }
     for (const peer of peers) {
+      if (this.#isElsewhere(peer)) continue;
       const detail = peer.device.isWatching ? this.#wrongAt(peer, present) : undefined;
       if (detail !== undefined) {
         return { invariant: "[S41] who watches knows who is there", detail };
@@ -88,7 +93,7 @@ export class SimPresence {
 
   /** What a peer that watches does not know; undefined when it knows all. */
   #wrongAt(peer: SimPeer, present: readonly Present[]): string | undefined {
-    const { listedPeers = PRESENCE_LIMITS.listedPeers } = this.#world.server.limits;
+    const { listedPeers = PRESENCE_LIMITS.listedPeers } = this.#machine.limits;
     const isOther = ({ key, credential }: Present): boolean =>
       key !== peer.device.key || credential !== peer.credential.name;
     const total = present.filter(isOther).length;
@@ -116,9 +121,14 @@ export class SimPresence {
     return [...byIdentity.values()].sort((a, b) => a.session - b.session);
   }
 
-  #sessionOf(peer: SimPeer): number | undefined {
+  #isElsewhere(peer: SimPeer): boolean {
+    const others = this.#world.server.machines.filter((machine) => machine !== this.#machine);
+    return others.some((machine) => this.#sessionOf(peer, machine) !== undefined);
+  }
+
+  #sessionOf(peer: SimPeer, machine = this.#machine): number | undefined {
     if (peer.running?.sync.status().phase !== "open") return undefined;
-    const found = this.#world.server.sessions.find(({ end, dialler }) => {
+    const found = machine.sessions.find(({ end, dialler }) => {
       const { client } = end.connection;
       const isHeld = !end.isClosed && !client.isClosed && client.life?.isAlive === true;
       return dialler === peer.name && isHeld;

@@ -9,6 +9,7 @@ import type { PeerAnswer, RemoteRun, RunningRemote } from "../../src/sync/device
 import { valueText } from "../support/dump.ts";
 import type { Life } from "./sim-node.ts";
 import { randomWish, TALLY_WISH, type Wish } from "./sim-rules.ts";
+import type { SimServer } from "./sim-server.ts";
 import type { World } from "./world.ts";
 
 interface Bounds {
@@ -21,6 +22,8 @@ interface Bounds {
 /** A run that has not been answered. */
 interface OpenRun {
   readonly number: number;
+  /** Where it was started. */
+  readonly machine: SimServer;
   readonly sessions: readonly number[];
   readonly bounds: Bounds;
   readonly running: RunningRemote;
@@ -65,9 +68,9 @@ export class SimRuns {
   }
 
   /** Some who are listed, now and then with one who is gone, or twice. */
-  randomSessions(): number[] {
+  randomSessions(machine: SimServer): number[] {
     const { random } = this.#world.scheduler;
-    const known = this.#sessions();
+    const known = sessionsOf(machine);
     const isChosen = random.pick([0.3, 1]);
     const chosen = known.filter(() => random.chance(isChosen));
     if (random.chance(0.1)) chosen.push(1 + random.below(60));
@@ -86,9 +89,9 @@ export class SimRuns {
   }
 
   /** Whoever asks waits for a time, or goes away before. */
-  start(sessions: readonly number[], bounds: Bounds): OpenRun | undefined {
-    const { server, scheduler } = this.#world;
-    const { sync, node } = server;
+  start(machine: SimServer, sessions: readonly number[], bounds: Bounds): OpenRun | undefined {
+    const { scheduler } = this.#world;
+    const { sync, node } = machine;
     if (sync === undefined) return undefined;
     const { random } = scheduler;
     const number = ++this.#last;
@@ -100,11 +103,14 @@ export class SimRuns {
       ...bounds,
     };
     node.note(`has run ${number} on ${sessions.join(" ")}: ${wish.query}`);
-    const peers = new Map(sessions.map((session) => [session, this.#diallerOf(session)]));
-    const full = new Set(sessions.filter((session) => this.#isFull(session)));
+    const peers = new Map(
+      sessions.map((session) => [session, connectionOf(machine, session)?.dialler]),
+    );
+    const full = new Set(sessions.filter((session) => isFull(machine, session)));
     const running = sync.run(sessions, run);
     const open: OpenRun = {
       number,
+      machine,
       sessions,
       bounds,
       running,
@@ -124,7 +130,7 @@ export class SimRuns {
 
   /** In peace: everyone who is there answers as often as a peer can at a time. */
   async startLast(): Promise<void> {
-    const { scheduler, peers } = this.#world;
+    const { scheduler, peers, server } = this.#world;
     for (const open of this.#open) if (!open.life.isAlive) this.#open.delete(open);
     await scheduler.runUntil(() => this.#open.size === 0, scheduler.now + 20_000);
     // Who is told to stop hears it a while later, and later still if it did not read (seed 17001795).
@@ -135,11 +141,13 @@ export class SimRuns {
     }
     this.#checkNothingLeft();
     for (const { device } of peers) device.isPrompt = true;
-    const sessions = this.#sessions();
     const answers: (readonly PeerAnswer[])[] = [];
-    for (let i = 0; i < LAST_RUNS; i++) {
-      const open = this.start(sessions, GENEROUS);
-      void open?.running.done.then((given) => answers.push(given));
+    for (const machine of server.machines) {
+      const sessions = sessionsOf(machine);
+      for (let i = 0; i < LAST_RUNS; i++) {
+        const open = this.start(machine, sessions, GENEROUS);
+        void open?.running.done.then((given) => answers.push(given));
+      }
     }
     await scheduler.runUntil(() => this.#open.size === 0, scheduler.now + 80_000);
     // Where queues are small, so many statements fill them; and a token may end.
@@ -167,15 +175,16 @@ export class SimRuns {
       if (device.activeCount === 0) continue;
       this.#fail("[S46] nothing of a run is left on a peer", `${name}: ${device.activeCount}`);
     }
-    const { asked, answered, failed } = server.sync?.stats().remoteRuns ?? NO_STATS;
-    if (asked === answered + failed) return;
-    this.#fail("every peer that was asked is counted", `${asked}, ${answered} and ${failed}`);
+    for (const { sync } of server.machines) {
+      const { asked, answered, failed } = sync?.stats().remoteRuns ?? NO_STATS;
+      if (asked === answered + failed) continue;
+      this.#fail("every peer that was asked is counted", `${asked}, ${answered} and ${failed}`);
+    }
   }
 
   #end(open: OpenRun, how: "cancel" | "expire"): void {
     if (!this.#open.has(open)) return;
-    const { node } = this.#world.server;
-    node.note(`ends run ${open.number}: ${how}`);
+    open.machine.note(`ends run ${open.number}: ${how}`);
     open.isEnded = true;
     open.running[how]();
     open.life.after(0, () => {
@@ -188,7 +197,7 @@ export class SimRuns {
     if (!open.life.isAlive) return;
     const { number, sessions } = open;
     const found = answers.map(({ session }) => session);
-    this.#world.server.node.note(`run ${number} is answered`);
+    open.machine.note(`run ${number} is answered`);
     if (found.join() !== sessions.join()) {
       const detail = `run ${number}: ${found.join()}, asked were ${sessions.join()}`;
       this.#fail("[S44] each session has one answer", detail);
@@ -227,7 +236,7 @@ export class SimRuns {
       case LOST: {
         // A number that was none then may be that of a session by now.
         const wasThere = open.peers.get(session) !== undefined;
-        const isThere = this.#world.server.sync?.peer(session) !== undefined;
+        const isThere = open.machine.sync?.peer(session) !== undefined;
         return wasThere && isThere ? "it is still there" : undefined;
       }
       case LATE:
@@ -244,30 +253,6 @@ export class SimRuns {
     }
   }
 
-  #sessions(): number[] {
-    return this.#world.server.sync?.peers().map(({ session }) => session) ?? [];
-  }
-
-  #connection(
-    session: number,
-  ): { readonly hosted: HostedConnection; readonly dialler: string } | undefined {
-    for (const { connection, dialler } of this.#world.server.sessions) {
-      const hosted = connection as HostedConnection;
-      if (hosted.session === session) return { hosted, dialler };
-    }
-    return undefined;
-  }
-
-  #diallerOf(session: number): string | undefined {
-    return this.#connection(session)?.dialler;
-  }
-
-  #isFull(session: number): boolean {
-    const { limits } = this.#world.server;
-    const queued = this.#connection(session)?.hosted.queuedBytes ?? 0;
-    return queued > (limits.queueBytes ?? Number.POSITIVE_INFINITY);
-  }
-
   /** What all sessions wait for. */
   #awaited(): number {
     let sum = 0;
@@ -280,6 +265,26 @@ export class SimRuns {
   #fail(invariant: string, detail: string): void {
     this.#world.scheduler.fail(invariant, detail);
   }
+}
+
+function sessionsOf({ sync }: SimServer): number[] {
+  return sync?.peers().map(({ session }) => session) ?? [];
+}
+
+function connectionOf(
+  { sessions }: SimServer,
+  session: number,
+): { readonly hosted: HostedConnection; readonly dialler: string } | undefined {
+  for (const { connection, dialler } of sessions) {
+    const hosted = connection as HostedConnection;
+    if (hosted.session === session) return { hosted, dialler };
+  }
+  return undefined;
+}
+
+function isFull(machine: SimServer, session: number): boolean {
+  const { queueBytes = Number.POSITIVE_INFINITY } = machine.limits;
+  return (connectionOf(machine, session)?.hosted.queuedBytes ?? 0) > queueBytes;
 }
 
 const NO_STATS = { asked: 0, answered: 0, failed: 0 };

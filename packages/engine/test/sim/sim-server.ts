@@ -1,14 +1,18 @@
 /**
  * The server of a run: one store on one disk, the sync server on it, and those who write to it directly.
- * It may crash at any write, be closed in order, or come back from a backup as another life.
+ * It may crash at any write, be closed in order, or come back from a backup as another life. It may
+ * also be one node of a cluster: then a replica opens its store, and other nodes evaluate for it.
  */
 
+import { PeerError } from "@bigpeer/protocol";
+import type { Platform } from "../../src/platform.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { renewIdentity } from "../../src/store/identity.ts";
 import { DEFAULT_RETENTION, type Retention } from "../../src/store/maintenance.ts";
-import type { MemoryDisk } from "../../src/store/memory-disk.ts";
-import { Store } from "../../src/store/store.ts";
-import type { ServerConnection } from "../../src/sync/connection/connection-host.ts";
+import type { MemoryDisk, WriteFailure } from "../../src/store/memory-disk.ts";
+import { Store, type StoreOptions } from "../../src/store/store.ts";
+import type { UploadAnswer } from "../../src/store/upload.ts";
+import type { ServerConnection, SessionUpload } from "../../src/sync/connection/connection-host.ts";
 import type { Admission } from "../../src/sync/session/session-event.ts";
 import { type SyncLimits, SyncServer } from "../../src/sync/sync-server.ts";
 import { authorityOf, type Credential, newCredential } from "./credential.ts";
@@ -34,9 +38,62 @@ export interface Session {
   readonly dialler: string;
 }
 
+/** What peers, events and checks see of a server: one machine, or a cluster of nodes. */
+export interface SimBackend extends Accepting {
+  readonly machines: readonly SimServer[];
+  readonly oracle: ServerOracle;
+  /** What is durable. */
+  readonly disk: MemoryDisk;
+  readonly credentials: readonly Credential[];
+  readonly limits: Partial<SyncLimits>;
+  readonly restores: number;
+  /** On all machines. */
+  readonly sessions: readonly Session[];
+  note(what: string): void;
+  newToken(credential: Credential): string;
+  changeRights(credential: Credential): void;
+  setRevoked(credential: Credential, isRevoked: boolean): void;
+  /** A statement of somebody who writes to the server directly. */
+  write(statement: SimStatement, credential: Credential | undefined): Promise<boolean>;
+  maintain(): Promise<void>;
+  failNextWrite(code: WriteFailure): void;
+  /** Nothing more happens to it. */
+  setPeace(): void;
+  /** Why it cannot serve everyone now; undefined when it can. */
+  unsettled(): string | undefined;
+  /** What must hold at the end of it alone. */
+  checkAtEnd(): void;
+}
+
+/** What all machines of a server have in common. */
+export interface ServerSettings {
+  readonly credentials: readonly Credential[];
+  readonly limits: Partial<SyncLimits>;
+  readonly retention: Retention;
+}
+
+/** The cluster, as one of its nodes uses it. */
+export interface NodeHost {
+  readonly settings: ServerSettings;
+  readonly oracle: ServerOracle;
+  /** What the log makes durable. */
+  readonly disk: MemoryDisk;
+  open(platform: Platform, options: StoreOptions): Promise<Store>;
+  close(): Promise<void>;
+  /** The process has ended. */
+  crash(): void;
+  /** As Store.upload, where the app is evaluated. */
+  upload(asked: SessionUpload): Promise<UploadAnswer>;
+  /** Resolves when the store has everything that was acknowledged before. */
+  catchUp(): Promise<void>;
+  nextSession(): number;
+}
+
 export interface ServerParts {
   readonly sent: SentUploads;
   readonly tap: WireTap;
+  /** Left out for a server of one machine. */
+  readonly cluster?: NodeHost;
   /** "server" where there is only one. */
   readonly name?: string;
   /** Told of all that the oracle finds. */
@@ -90,14 +147,22 @@ function randomRetention(random: SimNode["random"]): Retention {
   };
 }
 
-export class SimServer implements Accepting {
+export function randomSettings(random: SimNode["random"], isTokenEternal: boolean): ServerSettings {
+  const credentials = ["ann", "bob", "cleo", "root"].map((name) => {
+    return newCredential(name, random, isTokenEternal);
+  });
+  return { credentials, limits: randomLimits(random), retention: randomRetention(random) };
+}
+
+export class SimServer implements SimBackend {
   readonly node: SimNode;
   readonly oracle: ServerOracle;
-  readonly credentials: Credential[];
-  readonly limits: Partial<SyncLimits>;
-  readonly retention: Retention;
+  readonly machines: readonly SimServer[] = [this];
+  readonly #settings: ServerSettings;
   readonly #scheduler: Scheduler;
   readonly #tap: WireTap;
+  readonly #cluster: NodeHost | undefined;
+  readonly #accepted = new WeakSet<End>();
   #running: Running | undefined;
   /** Transactions that somebody was told of. */
   reported = 0;
@@ -107,17 +172,27 @@ export class SimServer implements Accepting {
   onUp: ((sync: SyncServer) => void) | undefined;
 
   constructor(scheduler: Scheduler, seed: number, parts: ServerParts) {
+    const { cluster } = parts;
     this.#scheduler = scheduler;
+    this.#cluster = cluster;
     this.node = new SimNode(parts.name ?? "server", scheduler, seed);
     this.#tap = parts.tap;
-    this.oracle = new ServerOracle(scheduler, parts.sent, parts.book);
+    this.oracle = cluster?.oracle ?? new ServerOracle(scheduler, parts.sent, parts.book);
     this.node.onDurable = () => this.oracle.catchUp(this.node.disk);
     const { random } = this.node;
-    this.credentials = ["ann", "bob", "cleo", "root"].map((name) => {
-      return newCredential(name, random, parts.isTokenEternal === true);
-    });
-    this.limits = randomLimits(random);
-    this.retention = randomRetention(random);
+    this.#settings = cluster?.settings ?? randomSettings(random, parts.isTokenEternal === true);
+  }
+
+  get credentials(): readonly Credential[] {
+    return this.#settings.credentials;
+  }
+
+  get limits(): Partial<SyncLimits> {
+    return this.#settings.limits;
+  }
+
+  get disk(): MemoryDisk {
+    return this.#cluster?.disk ?? this.node.disk;
   }
 
   get isUp(): boolean {
@@ -136,36 +211,68 @@ export class SimServer implements Accepting {
     return [...(this.#running?.sessions ?? [])];
   }
 
-  credential(name: string): Credential {
-    const found = this.credentials.find((each) => each.name === name);
-    if (found === undefined) throw new Error(`no credential ${name}`);
-    return found;
+  /** Whether one of its processes has accepted a connection. */
+  hasAccepted(end: End): boolean {
+    return this.#accepted.has(end);
+  }
+
+  note(what: string): void {
+    this.node.note(what);
+  }
+
+  unsettled(): string | undefined {
+    return this.isUp ? undefined : "the server is down";
+  }
+
+  setPeace(): void {
+    this.node.writesToCrash = undefined;
+  }
+
+  failNextWrite(code: WriteFailure): void {
+    this.node.note("will fail to write");
+    this.node.disk.failNextWrite(code);
+  }
+
+  checkAtEnd(): void {
+    this.oracle.catchUp(this.disk);
+    this.oracle.check(this.disk);
   }
 
   async start(): Promise<void> {
     const { life } = this.node;
     const platform = this.node.platform();
-    const { retention, limits } = this;
-    const store = await Store.open(this.node.storage(), platform, { retention });
+    const { retention, limits } = this.#settings;
+    const cluster = this.#cluster;
+    const store = await (cluster?.open(platform, { retention }) ??
+      Store.open(this.node.storage(), platform, { retention }));
     if (!life.isAlive) return;
-    this.oracle.catchUp(this.node.disk);
-    this.oracle.check(this.node.disk);
+    this.oracle.catchUp(this.disk);
+    this.oracle.check(this.disk);
     const sync = new SyncServer({
       store,
       platform,
       appId: APP_ID,
-      admit: (token) => this.#admit(token),
+      admit: (token, _, channel) => this.#admit(token, channel as End),
       limits,
-      onFault: (error) => {
-        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        if (life.isAlive) this.#scheduler.fail("nothing unexpected happens", text);
-      },
+      ...(cluster && {
+        upload: (asked) => cluster.upload(asked),
+        nextSession: () => cluster.nextSession(),
+      }),
+      onFault: (error) => this.#fault(error, life),
     });
     const runner = new StatementRunner({ store, platform, appId: APP_ID });
     this.#running = { store, runner, sync, sessions: new Set() };
     this.onUp?.(sync);
     this.node.note(`is up at ${store.txnId} of ${store.identity.historyId.slice(0, 6)}`);
     this.#tickEvery(life, sync);
+  }
+
+  #fault(error: unknown, life: Life): void {
+    // A node that cannot catch up says `bye busy`.
+    const isExpected = this.#cluster !== undefined && error instanceof PeerError;
+    if (isExpected || !life.isAlive) return;
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#scheduler.fail("nothing unexpected happens", text);
   }
 
   #tickEvery(life: Life, sync: SyncServer): void {
@@ -178,7 +285,12 @@ export class SimServer implements Accepting {
 
   crash(): void {
     this.node.note("crashes");
+    this.#end();
+  }
+
+  #end(): void {
     this.#running = undefined;
+    this.#cluster?.crash();
     this.node.crash();
   }
 
@@ -190,8 +302,8 @@ export class SimServer implements Accepting {
     const { life } = this.node;
     this.#running = undefined;
     running.sync.close();
-    await running.store.close();
-    if (life.isAlive) this.node.crash();
+    await (this.#cluster?.close() ?? running.store.close());
+    if (life.isAlive) this.#end();
   }
 
   async backup(): Promise<Backup> {
@@ -219,6 +331,7 @@ export class SimServer implements Accepting {
     const connection = running.sync.connect(end);
     const session: Session = { end, connection, dialler };
     running.sessions.add(session);
+    this.#accepted.add(end);
     end.onSend = (bytes) => this.#tap.fromServer(end, bytes);
     const receiver: Receiver = {
       message: (bytes) => {
@@ -234,7 +347,6 @@ export class SimServer implements Accepting {
     return { receiver, life };
   }
 
-  /** A statement of somebody who writes to the server directly. */
   write(statement: SimStatement, credential: Credential | undefined): Promise<boolean> {
     const running = this.#running;
     if (running === undefined) return Promise.resolve(false);
@@ -292,12 +404,15 @@ export class SimServer implements Accepting {
     return `${credential.name}@${tokenMs === undefined ? "" : this.node.nowMs + tokenMs}`;
   }
 
-  #admit(token: string): Admission | undefined | Promise<Admission | undefined> {
+  #admit(token: string, end: End): Admission | undefined | Promise<Admission | undefined> {
     const decide = (): Admission | undefined => {
       const [name = ""] = token.split("@");
       const credential = this.credentials.find((each) => each.name === name);
       return credential && this.#admission(credential, token);
     };
+    if (this.#cluster !== undefined && !this.#tap.sessionOf(end).isWelcome) {
+      return this.#cluster.catchUp().then(decide);
+    }
     const { random, life } = this.node;
     if (random.chance(0.5)) return decide();
     return new Promise((resolve) => {

@@ -4,6 +4,7 @@
 
 import { expect, test } from "vitest";
 import { isFullSize, sized } from "../../../protocol/test/support/test-size.ts";
+import { SimWorld } from "./sim-world.ts";
 import { Simulation, simulate } from "./simulation.ts";
 
 const SEEDS = sized(2, 20);
@@ -40,8 +41,8 @@ test.runIf(isFullSize)("the same seed gives the same run", async () => {
 });
 
 test("a failed run names its seed, the step, the broken invariant and the last events", async () => {
-  const simulation = new Simulation(1, false);
+  const simulation = new Simulation(new SimWorld(1, false), { length: 1 });
   simulation.scheduler.fail("an invariant", "some detail");
-  await expect(simulation.play(1)).rejects.toThrow("an invariant: some detail");
+  await expect(simulation.play()).rejects.toThrow("an invariant: some detail");
   expect(simulation.scheduler.trace.at(-1)).toBe("0.000 BROKEN: an invariant: some detail");
 });

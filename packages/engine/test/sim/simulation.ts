@@ -1,15 +1,15 @@
 /**
- * A run: a cluster, and what a seed lets happen to it; then peace, until everyone has settled; then
+ * A run: a world, and what a seed lets happen to it; then peace, until everyone has settled; then
  * what must hold is checked.
  */
 
 import { checkAtEnd, isSettled } from "./end-check.ts";
 import { type Scheduler, SimFailure, settled } from "./scheduler.ts";
-import { SimCluster } from "./sim-cluster.ts";
-import { drawEvents } from "./sim-events.ts";
-import { SimPresence } from "./sim-presence.ts";
+import { drawEvents, type Kind } from "./sim-events.ts";
+import { type PresenceFault, SimPresence } from "./sim-presence.ts";
 import { randomWish, TALLY_WISH } from "./sim-rules.ts";
 import { stillInserts, tallyInserts } from "./sim-statements.ts";
+import { SimWorld } from "./sim-world.ts";
 
 export interface SimOptions {
   /** Prints everything that happens. */
@@ -28,15 +28,29 @@ export interface SimReport {
   readonly counts: ReadonlyMap<string, number>;
 }
 
+/** A simulation that is played. */
+export interface Played {
+  readonly scheduler: Scheduler;
+  /** What happened, by its name. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** Things that happen before there is peace. */
+  readonly length: number;
+  /** The option of `npm run sim` that chooses this kind of simulation. */
+  readonly flag?: string;
+  play(): Promise<void>;
+}
+
 /** A failure with all that is needed to look at it. */
 export class SimRunError extends Error {
   readonly seed: number;
   readonly failure: SimFailure;
 
-  constructor(seed: number, failure: SimFailure, trace: readonly string[]) {
+  constructor(seed: number, failure: SimFailure, { scheduler, flag, length }: Played) {
+    const options = [...(flag ? [flag] : []), `--seed ${seed} --length ${length}`, "--verbose"];
     super(
       `seed ${seed}, step ${failure.step}: ${failure.message}\n` +
-        `the last events:\n  ${trace.join("\n  ")}`,
+        `replay: npm run sim -- ${options.join(" ")}\n` +
+        `the last events:\n  ${scheduler.trace.join("\n  ")}`,
     );
     this.name = "SimRunError";
     this.seed = seed;
@@ -44,36 +58,56 @@ export class SimRunError extends Error {
   }
 }
 
+interface SimulationParts {
+  readonly length?: number | undefined;
+  /** Events of this server, instead of those of a server of one machine. */
+  readonly others?: readonly Kind[];
+  readonly flag?: string;
+}
+
 const PEACE_MS = 15 * 60_000;
 
 /** After which a connection that is dead is known to be, twice. */
 const PRESENCE_MS = 150_000;
 
-export class Simulation {
-  readonly cluster: SimCluster;
+export class Simulation implements Played {
+  readonly world: SimWorld;
   readonly scheduler: Scheduler;
-  readonly #presence: SimPresence;
+  readonly length: number;
+  readonly flag?: string;
+  readonly #presences: readonly SimPresence[];
+  readonly #others: readonly Kind[] | undefined;
 
-  constructor(seed: number, isVerbose: boolean) {
-    this.cluster = new SimCluster(seed, isVerbose);
-    this.scheduler = this.cluster.scheduler;
-    this.#presence = new SimPresence(this.cluster);
+  constructor(world: SimWorld, { length, others, flag }: SimulationParts = {}) {
+    this.world = world;
+    this.scheduler = world.scheduler;
+    // Drawn also when it is given: so a run can be replayed with its length.
+    const drawn = this.scheduler.random.pick([60, 100, 100, 200]);
+    this.length = length ?? drawn;
+    this.#others = others;
+    if (flag !== undefined) this.flag = flag;
+    this.#presences = world.server.machines.map((machine) => new SimPresence(world, machine));
   }
 
-  async play(length: number): Promise<void> {
+  get counts(): ReadonlyMap<string, number> {
+    const { counts, tap } = this.world;
+    return new Map([...counts, ...prefixed("message", tap.counts)]);
+  }
+
+  async play(): Promise<void> {
     await this.#begin();
-    await drawEvents(this.cluster, length);
+    await drawEvents(this.world, this.length, this.#others);
     await this.#settle();
-    checkAtEnd(this.cluster);
+    checkAtEnd(this.world);
     await settled();
     if (this.scheduler.failure !== undefined) throw this.scheduler.failure;
   }
 
   async #begin(): Promise<void> {
-    const { cluster, scheduler } = this;
-    const { server } = cluster;
-    cluster.startServer();
-    await scheduler.runUntil(() => server.isUp, 10_000);
+    const { world, scheduler } = this;
+    const { server } = world;
+    for (const machine of server.machines) world.startMachine(machine);
+    await scheduler.runUntil(() => server.unsettled() === undefined, 10_000);
     for (const statement of tallyInserts()) void server.write(statement, undefined);
     if (scheduler.random.chance(0.5)) {
       for (const statement of stillInserts(scheduler.random)) {
@@ -87,21 +121,21 @@ export class Simulation {
     await scheduler.runFor(200);
     const count = 3 + scheduler.random.below(4);
     for (let i = 0; i < count; i++) {
-      const peer = cluster.addPeer(`p${i}`);
+      const peer = world.addPeer(`p${i}`);
       peer.follow(TALLY_WISH);
       peer.device.setWatching(scheduler.random.chance(0.5));
       const wishes = scheduler.random.below(3);
       for (let j = 0; j < wishes; j++) peer.follow(randomWish(scheduler.random));
-      cluster.later(scheduler.between(0, 3000), () => cluster.startPeer(peer));
+      world.later(scheduler.between(0, 3000), () => world.startPeer(peer));
     }
     await scheduler.runFor(1500);
   }
 
   async #settle(): Promise<void> {
-    const { cluster, scheduler } = this;
-    const { server, network, peers } = cluster;
+    const { world, scheduler } = this;
+    const { server, network, peers } = world;
     scheduler.note("world", "peace");
-    cluster.isPeace = true;
+    world.isPeace = true;
     for (const credential of server.credentials) server.setRevoked(credential, false);
     for (const connection of network.connections) {
       connection.up.rate = connection.down.rate = 400;
@@ -112,7 +146,7 @@ export class Simulation {
       peer.onPiece = undefined;
       peer.node.disk.failNextWrite(undefined);
     }
-    server.node.writesToCrash = undefined;
+    server.setPeace();
     // Whoever is just writing, finishes it first.
     await scheduler.runFor(1000);
     for (const peer of peers) {
@@ -124,11 +158,11 @@ export class Simulation {
     let expired: number;
     do {
       if (!(await this.#untilSettled())) return;
-      expired = cluster.tap.expired;
+      expired = world.tap.expired;
       // What is still on its way changes nothing any more.
       await scheduler.runFor(2000);
       // But a token whose welcome came late may end before it is renewed (S7).
-    } while (cluster.tap.expired > expired);
+    } while (world.tap.expired > expired);
   }
 
   async #untilSettled(): Promise<boolean> {
@@ -137,17 +171,17 @@ export class Simulation {
     const isDone = (): boolean => {
       if (scheduler.now < nextLook) return false;
       nextLook = scheduler.now + 250;
-      return isSettled(this.cluster) === undefined;
+      return isSettled(this.world) === undefined;
     };
     const isInTime = await scheduler.runUntil(isDone, scheduler.now + PEACE_MS);
-    if (!isInTime) scheduler.fail("everyone settles", isSettled(this.cluster) ?? "");
+    if (!isInTime) scheduler.fail("everyone settles", isSettled(this.world) ?? "");
     return isInTime;
   }
 
   /** Who went without a word is found to be gone; then everyone knows who is there, and answers. */
   async #settleDevices(): Promise<void> {
     await this.#settlePresence();
-    await this.cluster.runs.startLast();
+    await this.world.runs.startLast();
     await this.#settlePresence();
   }
 
@@ -157,33 +191,51 @@ export class Simulation {
     const isExact = (): boolean => {
       if (scheduler.now < nextLook) return false;
       nextLook = scheduler.now + 250;
-      return this.#presence.fault() === undefined;
+      return this.#presenceFault() === undefined;
     };
     await scheduler.runUntil(isExact, scheduler.now + PRESENCE_MS);
-    const fault = this.#presence.fault();
+    const fault = this.#presenceFault();
     if (fault !== undefined) scheduler.fail(fault.invariant, fault.detail);
+  }
+
+  #presenceFault(): PresenceFault | undefined {
+    for (const presence of this.#presences) {
+      const fault = presence.fault();
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
   }
 }
 
-export async function simulate(seed: number, options: SimOptions = {}): Promise<SimReport> {
-  const simulation = new Simulation(seed, options.isVerbose === true);
-  const { scheduler, cluster } = simulation;
+/** Plays a simulation to its end. Rejects with a SimRunError if something did not hold. */
+export async function playSeed(seed: number, simulation: Played): Promise<SimReport> {
+  const { scheduler } = simulation;
   const onRejection = (error: unknown): void => {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     scheduler.fail("no promise is left to itself", text);
   };
   process.on("unhandledRejection", onRejection);
   try {
-    const { random } = scheduler;
-    await simulation.play(options.length ?? random.pick([60, 100, 100, 200]));
+    await simulation.play();
   } catch (error) {
     if (!(error instanceof SimFailure)) throw error;
-    throw new SimRunError(seed, error, scheduler.trace);
+    throw new SimRunError(seed, error, simulation);
   } finally {
     process.off("unhandledRejection", onRejection);
   }
-  const { counts, tap } = cluster;
-  for (const [name, count] of tap.counts) counts.set(`message ${name}`, count);
   const { steps, now, fingerprint } = scheduler;
-  return { seed, steps, spanMs: now, fingerprint, counts };
+  return { seed, steps, spanMs: now, fingerprint, counts: simulation.counts };
+}
+
+/** Counts of one kind, for a report. */
+export function* prefixed(
+  prefix: string,
+  counts: ReadonlyMap<string, number>,
+): Iterable<[string, number]> {
+  for (const [name, count] of counts) yield [`${prefix} ${name}`, count];
+}
+
+export function simulate(seed: number, { isVerbose, length }: SimOptions = {}): Promise<SimReport> {
+  const world = new SimWorld(seed, isVerbose === true);
+  return playSeed(seed, new Simulation(world, { length }));
 }

@@ -35,12 +35,13 @@ function tapOf(uploads: Map<string, AppliedUpload>): {
   const tap = new WireTap({
     scheduler,
     sent: new SentUploads(scheduler),
-    oracle: () => ({ uploads }) as unknown as ServerOracle,
+    oracle: () => ({ uploads, forgotten: new Set() }) as unknown as ServerOracle,
     credential: () => undefined,
     restores: () => 0,
     queueBytes: () => 1000,
     diskOf: () => disk,
     unsent: () => [],
+    known: () => 0,
   });
   const end = { connection: { dialler: "p", number: 1 }, queuedBytes: 0 } as End;
   return {

@@ -11,10 +11,13 @@ import {
   type PeerMessage,
   type ServerMessage,
   type Site,
+  timeOfMs,
   unreachable,
   type ValueObject,
 } from "@bigpeer/protocol";
+import { DRIFT_MS_MAX } from "../../src/limits.ts";
 import { valueText } from "../support/dump.ts";
+import { START_MS } from "../support/test-platform.ts";
 import type { Credential } from "./credential.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SentUploads } from "./sent-uploads.ts";
@@ -32,7 +35,21 @@ export interface WireSession {
   site: Site;
   readonly collections: Map<string, string>;
   largestMessage: number;
+  /** What had been sent to anyone when the server received `hello`. */
+  before: Acknowledged;
+  /** Questions of the peer for the uploads of a site that are not answered. */
+  questions: number;
 }
+
+/** What peers were told: whoever serves them next must know it, in the same life of the server. */
+interface Acknowledged {
+  readonly restores: number;
+  readonly txn: number;
+  /** The last upload of each site. */
+  readonly uploads: ReadonlyMap<Site, number>;
+}
+
+const NOTHING_ACKNOWLEDGED: Acknowledged = { restores: 0, txn: 0, uploads: new Map() };
 
 export interface ReportedOutcome {
   readonly kind: string;
@@ -55,6 +72,8 @@ interface TapParts {
   readonly diskOf: (peer: string) => object;
   /** What a disk has written under a site and not sent. */
   readonly unsent: (disk: object, site: Site) => Iterable<string>;
+  /** The last durable upload of a site; 0 when it belongs to another than `owner`. */
+  readonly known: (site: Site, owner: string) => number;
 }
 
 /** What a store was told to be forked. */
@@ -73,6 +92,9 @@ export class WireTap {
   readonly refused = new Set<string>();
   readonly #forks: Fork[] = [];
   readonly #restamped = new Set<string>();
+  #acknowledged = NOTHING_ACKNOWLEDGED;
+  /** The credentials that have uploaded under each site. */
+  readonly #owners = new Map<Site, Set<string>>();
   readonly counts = new Map<string, number>();
   /** Sessions that ended with their token. */
   expired = 0;
@@ -93,6 +115,8 @@ export class WireTap {
         site: "",
         collections: new Map(),
         largestMessage: 0,
+        before: NOTHING_ACKNOWLEDGED,
+        questions: 0,
       };
       this.#sessions.set(connection, session);
     }
@@ -119,10 +143,13 @@ export class WireTap {
   /** The server has received; it acts on it right after. */
   atServer(end: End, bytes: Uint8Array): void {
     const message = this.#decode(bytes, decodePeerMessage);
-    if (message?.t !== "hello" && message?.t !== "token") return;
     const session = this.sessionOf(end);
+    if (message?.t === "site") session.questions++;
+    if (message?.t === "upload") this.#addOwner(session);
+    if (message?.t !== "hello" && message?.t !== "token") return;
     session.token = message.token;
     session.credential = this.#parts.credential(message.token);
+    if (message.t === "hello") session.before = this.#acknowledged;
   }
 
   /** The server sends. */
@@ -133,12 +160,19 @@ export class WireTap {
     session.largestMessage = Math.max(session.largestMessage, bytes.length);
     this.#checkQueue(end, session, bytes.length);
     this.#note(end, "←", message);
-    for (const txn of numbersIn(message)) this.#checkDurable(txn, message.t);
+    for (const txn of numbersIn(message)) {
+      this.#checkDurable(txn, message.t);
+      this.#acknowledge(txn);
+    }
     switch (message.t) {
       case "welcome":
         session.isWelcome = true;
         session.rights = session.credential?.rights;
-        return;
+        this.#checkCurrent(session, message.txn);
+        return this.#checkKnown(session, session.site, message.known);
+      case "site":
+        this.#checkAsked(session, message.site);
+        return this.#checkKnown(session, message.site, message.known ?? 0);
       case "subscribed":
         session.collections.set(hex(message.filter), message.collection);
         return;
@@ -199,6 +233,31 @@ export class WireTap {
     this.#fail("nothing is told before it is durable", `${where} names ${txn}, durable is ${last}`);
   }
 
+  #acknowledge(txn: number, site?: Site, number = 0): void {
+    const restores = this.#parts.restores();
+    const last =
+      this.#acknowledged.restores === restores ? this.#acknowledged : NOTHING_ACKNOWLEDGED;
+    const isLater = site !== undefined && number > (last.uploads.get(site) ?? 0);
+    const uploads = isLater ? new Map(last.uploads).set(site, number) : last.uploads;
+    this.#acknowledged = { restores, txn: Math.max(txn, last.txn), uploads };
+  }
+
+  /** A server that knows less than it has said is one that was restored: so peers take it. */
+  #checkCurrent({ before }: WireSession, txn: number): void {
+    if (before.restores !== this.#parts.restores() || txn >= before.txn) return;
+    this.#fail("[S4] welcome is said by a server that is up to date", `${txn} of ${before.txn}`);
+  }
+
+  #checkKnown({ before, credential }: WireSession, site: Site, known: number): void {
+    if (before.restores !== this.#parts.restores()) return;
+    // Nothing is known of a site of another credential, and of one that was forgotten.
+    const durable = this.#parts.known(site, credential?.name ?? "");
+    const least = Math.min(before.uploads.get(site) ?? 0, durable);
+    if (known >= least) return;
+    const detail = `${site}: ${known} of ${least}`;
+    this.#fail("[S30] no peer takes a server for a restored one that is not", detail);
+  }
+
   #collectionOf(session: WireSession, filter: Uint8Array): string {
     const collection = session.collections.get(hex(filter));
     if (collection === undefined) {
@@ -228,7 +287,7 @@ export class WireTap {
       case "drop":
       case "deleted":
         // Who wrote it himself knows of it.
-        if (isStream) this.#checkKnown(session, place, collection);
+        if (isStream) this.#checkReadable(session, place, collection);
         return;
       default:
         unreachable(entry);
@@ -257,7 +316,7 @@ export class WireTap {
   }
 
   /** An id alone: of something that this credential could read at some time. */
-  #checkKnown({ credential }: WireSession, place: string, collection: string): void {
+  #checkReadable({ credential }: WireSession, place: string, collection: string): void {
     const versions = this.#parts.oracle().versionsOf(place);
     const wasReadable = versions.some(({ fields }) => {
       if (fields === undefined) return false;
@@ -280,6 +339,7 @@ export class WireTap {
       this.#checkEntry(session, collection, entry, false);
     }
     if (outcome.kind !== "applied") this.refused.add(name);
+    this.#acknowledge(outcome.txn, outcome.site, outcome.number);
     const restores = this.#parts.restores();
     this.reported.set(name, { kind: outcome.kind, peer: end.connection.dialler, restores });
   }
@@ -293,7 +353,35 @@ export class WireTap {
     return this.#restamped;
   }
 
+  #addOwner({ site, credential }: WireSession): void {
+    const owners = this.#owners.get(site) ?? new Set();
+    this.#owners.set(site, owners.add(credential?.name ?? ""));
+  }
+
+  /** Unasked it says that an upload came before the one that precedes it. */
+  #checkAsked(session: WireSession, site: Site): void {
+    if (session.questions-- > 0 || this.#parts.restores() > 0) return;
+    this.#fail("[S32] the uploads of a session are taken in their order", site);
+  }
+
+  /** What one store wrote under its own site for one user, with a clock that is right, is no fork. */
+  #checkFork(site: Site, number: number): void {
+    const isForgotten = [...this.#parts.oracle().forgotten].some((name) => name.startsWith(site));
+    const isShared = (this.#owners.get(site)?.size ?? 0) > 1;
+    if (isForgotten || isShared || this.#parts.restores() > 0) return;
+    const latest = timeOfMs(START_MS + this.#parts.scheduler.now + DRIFT_MS_MAX / 2);
+    const writers = new Set<object>();
+    for (const upload of this.#parts.sent.all()) {
+      if (upload.site !== site) continue;
+      if (upload.steps.some(({ time }) => time > latest)) return;
+      for (const sender of upload.senders) writers.add(sender);
+    }
+    if (writers.size < 2)
+      this.#fail("[S29] a site of one store is not forked", `${site}/${number}`);
+  }
+
   #noteForked({ connection }: End, site: Site, number: number): void {
+    this.#checkFork(site, number);
     const fork = { disk: this.#parts.diskOf(connection.dialler), site, number };
     this.#forks.push(fork);
     this.#restamp(fork);

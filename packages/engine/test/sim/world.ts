@@ -3,19 +3,22 @@
  * linked sites.
  */
 
+import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
+import { lastNumberOf } from "../../src/store/upload.ts";
+import { View } from "../../src/store/view.ts";
 import type { LocalWrites } from "./local-writes.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SentUploads } from "./sent-uploads.ts";
 import type { SimNetwork } from "./sim-network.ts";
 import type { SimPeer } from "./sim-peer.ts";
-import type { SimServer } from "./sim-server.ts";
+import type { SimBackend } from "./sim-server.ts";
 import { WireTap } from "./wire-tap.ts";
 
 export interface World {
   readonly scheduler: Scheduler;
   readonly sent: SentUploads;
   readonly tap: WireTap;
-  readonly server: SimServer;
+  readonly server: SimBackend;
   readonly network: SimNetwork;
   readonly peers: readonly SimPeer[];
   readonly writes: LocalWrites;
@@ -36,5 +39,9 @@ export function tapOf(world: Omit<World, "tap" | "network">): WireTap {
     queueBytes: () => world.server.limits.queueBytes ?? 0,
     diskOf: (name) => peers.find((peer) => peer.name === name)?.node.disk ?? {},
     unsent: (disk, site) => writes.unsent(disk, site, sent),
+    known: (site, owner) => {
+      const snapshot = new MemoryKeyValue(world.server.disk).snapshot();
+      return lastNumberOf(new View(snapshot), site, owner);
+    },
   });
 }

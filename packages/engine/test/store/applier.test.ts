@@ -102,6 +102,22 @@ test("[K20] the log keeps operations with old values and the guards of what was 
   expect(log(3).changes).toEqual([[0, 2, { fields: { n: 5, s: "x", t: true }, added: [] }]]);
 });
 
+test("[K20] a document that was read before and after its collection was created is guarded once", async () => {
+  const { store, storage } = await openStore();
+  await store.transact((transaction) => {
+    transaction.get("c", "a");
+    transaction.apply([insert("a", { n: 1 })]);
+    transaction.get("c", "a");
+  });
+  store.read(({ reader }) => {
+    const { guards } = reader.get(transactionKey(1)) as unknown as TransactionRecord;
+    expect(guards).toEqual([["c", "a", 0]]);
+  });
+  const original = dump(storage);
+  original.delete(IDENTITY_KEY);
+  expect(await replay(storage, store.identity.site)).toEqual(original);
+});
+
 test("[D19] a merge that brings nothing new makes no transaction", async () => {
   const { store } = await openStore();
   const operation = randomMerge(seededRandom(3), "00000000000000ee", timeOfMs(1.76e12));

@@ -27,34 +27,39 @@ export class SimulatedLog implements SharedLog {
   readonly #faults: LogFaults;
   readonly #ids = new Map<string, number>();
   readonly #wakes = new Set<() => void>();
+  readonly #pause: () => Promise<void>;
   #restarts = 0;
+  /** Called with each entry when it is appended, before anyone else can know of it. */
+  onAppended: ((entry: SharedEntry) => void) | undefined;
   /** While it is set, nobody reaches the log. */
   isDown = false;
 
-  constructor(random: Random, faults: LogFaults) {
+  /** `pause` lets others run, for a different time each time; left out, for up to five turns. */
+  constructor(random: Random, faults: LogFaults, pause?: () => Promise<void>) {
     this.#random = random;
     this.#faults = faults;
+    this.#pause = pause ?? (() => this.#turns());
   }
 
   async append(bytes: Uint8Array, target: AppendTarget): Promise<AppendOutcome> {
-    await this.#turns();
+    await this.#pause();
     if (this.isDown) return { kind: "unknown" };
     if (this.#random.chance(this.#faults.forgotten)) this.#ids.clear();
     const isLost = this.#random.chance(this.#faults.lost);
     if (isLost && this.#random.chance(1 / 2)) return { kind: "unknown" };
     const outcome = this.#append(bytes, target);
-    await this.#turns();
+    await this.#pause();
     return isLost ? { kind: "unknown" } : outcome;
   }
 
   async next(after: number): Promise<SharedEntry | undefined> {
-    await this.#turns();
+    await this.#pause();
     this.#reach();
     return this.entries.find(({ sequence }) => sequence > after);
   }
 
   async end(): Promise<number> {
-    await this.#turns();
+    await this.#pause();
     this.#reach();
     return this.#last;
   }
@@ -72,7 +77,7 @@ export class SimulatedLog implements SharedLog {
   }
 
   async trim(through: number): Promise<void> {
-    await this.#turns();
+    await this.#pause();
     const kept = Math.min(through, this.#last - 1);
     while ((this.entries[0]?.sequence ?? Number.POSITIVE_INFINITY) <= kept) this.entries.shift();
   }
@@ -103,7 +108,7 @@ export class SimulatedLog implements SharedLog {
     let reached = after;
     const restarts = this.#restarts;
     while (!isClosed()) {
-      await this.#turns();
+      await this.#pause();
       if (restarts !== this.#restarts) throw new Error("the tail broke");
       const entry = this.isDown
         ? undefined
@@ -140,13 +145,14 @@ export class SimulatedLog implements SharedLog {
     // A log that has lost entries cannot say that there is a later one.
     if (last !== after) return last > after ? { kind: "refused" } : { kind: "unknown" };
     const sequence = last + 1;
-    this.entries.push({ sequence, bytes: Uint8Array.from(bytes) });
+    const entry = { sequence, bytes: Uint8Array.from(bytes) };
+    this.entries.push(entry);
     this.#ids.set(id, sequence);
+    this.onAppended?.(entry);
     this.wake();
     return { kind: "appended", sequence };
   }
 
-  /** Lets others run, for a different time each time. */
   async #turns(): Promise<void> {
     for (let i = this.#random.below(5); i > 0; i--) await Promise.resolve();
   }

@@ -3,10 +3,10 @@
  * store, this node has the result too when they resolve.
  */
 
+import { type RelayedAnswer, UploadRelay } from "@bigpeer/engine/cluster";
 import type { Store, UploadAnswer } from "@bigpeer/engine/store";
 import type { SessionUpload } from "@bigpeer/engine/sync";
 import { assert, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
-import { isElsewhere } from "../http/refusal.ts";
 import type { ContentOutcome } from "../link/app-contents.ts";
 import type { AuditAction, Author } from "../registry/audit-log.ts";
 import { REGISTRY_STORE } from "../stores/stores.ts";
@@ -23,9 +23,15 @@ const ANSWER_MS_MAX = 1_000;
 /** How long an upload waits until this node has it; it is durable already. */
 const UPLOADED_MS_MAX = 10_000;
 
+/** An upload, and the token of its session. */
+interface PeerUpload extends SessionUpload {
+  readonly token: string;
+}
+
 export class EvaluatorCalls {
   readonly #evaluators: Pick<Evaluators, "call">;
   readonly #stores: Pick<ClusterStores, "find">;
+  readonly #relays = new WeakMap<Store, UploadRelay<PeerUpload>>();
 
   constructor(evaluators: Pick<Evaluators, "call">, stores: Pick<ClusterStores, "find">) {
     this.#evaluators = evaluators;
@@ -54,30 +60,26 @@ export class EvaluatorCalls {
    * As Store.upload, where the app is evaluated; when it resolves, the store here has it. After an
    * error the peer sends the upload again, and it is recognised by its number.
    */
-  async upload(
-    store: Store,
-    appId: string,
-    asked: SessionUpload,
-    token: string,
-  ): Promise<UploadAnswer> {
-    const { upload, check, credential } = asked;
-    for (;;) {
-      if (!store.isFollowing) {
-        try {
-          return await store.upload(upload, check, credential);
-        } catch (error) {
-          if (!isElsewhere(error)) throw error;
-        }
-      }
-      const value = { store: appId, token, upload: upload as unknown as Value };
-      const answer = (await this.#evaluators.call(
-        appId,
-        "upload",
-        value,
-      )) as unknown as UploadAnswer;
-      if (answer.kind === "taken") await uploaded(store, answer.record.txnId);
-      return answer;
-    }
+  upload(store: Store, appId: string, asked: SessionUpload, token: string): Promise<UploadAnswer> {
+    return this.#relayOf(store, appId).upload({ ...asked, token });
+  }
+
+  #relayOf(store: Store, appId: string): UploadRelay<PeerUpload> {
+    const known = this.#relays.get(store);
+    if (known !== undefined) return known;
+    const relay = new UploadRelay<PeerUpload>({
+      store,
+      relay: async (asked) => {
+        const uploads = asked.map(({ upload }) => upload) as unknown as Value;
+        const value = { store: appId, token: asked.at(-1)?.token ?? "", uploads };
+        const isOpen = (): boolean => asked.some((each) => each.isOpen());
+        const { answers } = await this.#evaluators.call(appId, "uploads", value, isOpen);
+        return answers as unknown as readonly RelayedAnswer[];
+      },
+      reached: (txnId) => uploaded(store, txnId),
+    });
+    this.#relays.set(store, relay);
+    return relay;
   }
 
   /** Status of the links of a replication, from the node that runs them. */

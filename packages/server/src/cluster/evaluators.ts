@@ -80,11 +80,20 @@ export class Evaluators {
     }
   }
 
-  /** Calls a procedure of the node that evaluates a store. It may be called more than once. */
-  async call(store: string, name: string, value: ValueObject): Promise<ValueObject> {
+  /**
+   * Calls a procedure of the node that evaluates a store. It may be called more than once, while
+   * `isWanted`; then this rejects with `store.closed`.
+   */
+  async call(
+    store: string,
+    name: string,
+    value: ValueObject,
+    isWanted: () => boolean = () => true,
+  ): Promise<ValueObject> {
     const { elapsed, client } = this.#host;
     const endMs = elapsed() + EVALUATOR_MS_MAX;
     for (;;) {
+      if (!isWanted()) throw new PeerError("store.closed", "the caller does not wait any more");
       try {
         const url = await this.url(store, Math.max(0, endMs - elapsed()));
         const answer = await this.while(store, url, (signal) => {

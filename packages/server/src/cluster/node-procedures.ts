@@ -1,9 +1,10 @@
 /**
  * Node procedures: what other nodes ask of this one: to answer at all, and, while it evaluates, to
- * confirm that it does, to apply the upload of a peer, and to write to the registry.
+ * confirm that it does, to apply uploads of a peer, and to write to the registry.
  */
 
 import type { Platform } from "@bigpeer/engine";
+import { relayedAnswers } from "@bigpeer/engine/cluster";
 import { uploadChecker } from "@bigpeer/engine/query";
 import type { SessionUpload } from "@bigpeer/engine/sync";
 import { isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
@@ -29,7 +30,7 @@ export function nodeProcedures(host: () => ProceduresHost): { [name: string]: Pr
     // Shows that the node is reached.
     ping: async () => null,
     confirm: (value) => confirm(host(), value),
-    upload: (value) => upload(host(), value),
+    uploads: (value) => uploads(host(), value),
     uses: async (value) => {
       const { uses } = fieldsOf(value);
       await host()
@@ -58,9 +59,9 @@ async function confirm(host: ProceduresHost, value: Value): Promise<Value> {
   });
 }
 
-/** The credential is judged by the registry of this node. */
-async function upload(host: ProceduresHost, value: Value): Promise<Value> {
-  const { store, token, upload: given } = fieldsOf(value);
+/** Applies uploads in their order. The credential is judged by the registry of this node. */
+async function uploads(host: ProceduresHost, value: Value): Promise<Value> {
+  const { store, token, uploads: given } = fieldsOf(value);
   const { auth, platform, source } = host;
   const { registry, apps } = source();
   const appId = textOf(store);
@@ -72,8 +73,9 @@ async function upload(host: ProceduresHost, value: Value): Promise<Value> {
   const check = uploadChecker({ platform, appId, authority: () => credential.authority });
   const use = apps.tryUse(appId) ?? (await apps.use(appId));
   try {
-    const asked = given as unknown as SessionUpload["upload"];
-    return (await use.app.store.upload(asked, check, credential.id)) as unknown as Value;
+    const asked = given as unknown as readonly SessionUpload["upload"][];
+    const applied = asked.map((upload) => use.app.store.upload(upload, check, credential.id));
+    return { answers: (await relayedAnswers(applied)) as unknown as Value };
   } finally {
     use.release();
   }

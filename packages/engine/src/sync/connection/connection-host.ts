@@ -47,6 +47,10 @@ export interface SessionUpload {
   readonly check: CheckUpload;
   readonly credential: string;
   readonly channel: Channel;
+  /** Bytes of its message. */
+  readonly size: number;
+  /** Whether the session goes on: what it sent is not applied after its end. */
+  readonly isOpen: () => boolean;
 }
 
 /** Services of the server for its connections. */

@@ -481,7 +481,8 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     });
     try {
       const check = this.#checkUpload;
-      const answer = await this.#host.upload({ upload, check, credential, channel: this.#channel });
+      const asked = { upload, check, credential, channel: this.#channel, size };
+      const answer = await this.#host.upload({ ...asked, isOpen: () => this.isOpen });
       let remembered: Promise<void> | undefined;
       if (answer.kind === "taken") {
         isNew = !answer.isReplay;

@@ -267,7 +267,7 @@ function openStep(state: OpenSession, event: SessionEvent, now: Moment): ServerS
       return endStream(state, event);
     case "identified": {
       const { site, known } = event;
-      const uploads = sequenceOf(site, known, state.uploads.inFlight);
+      const uploads = sequenceOf(site, known, state.uploads);
       return { state: { ...state, uploads }, actions: [send({ t: "site", site, known })] };
     }
     case "uploaded": {

@@ -115,6 +115,8 @@ export interface UploadSequence {
    * `forked`: until the peer names another site.
    */
   readonly ignored: "none" | "gap" | "forked";
+  /** The site before, if the peer left it because of a fork: it awaits no other answer for it. */
+  readonly forkedSite?: Site;
 }
 
 export interface ClosedSession {

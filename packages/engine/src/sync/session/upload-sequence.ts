@@ -16,9 +16,12 @@ export interface SequenceStep {
   readonly actions: readonly SessionAction[];
 }
 
-/** The sequence of a site with `known` uploads. */
-export function sequenceOf(site: Site, known: number, inFlight = 0): UploadSequence {
-  return { site, next: known + 1, inFlight, ignored: "none" };
+/** The sequence of a site with `known` uploads; `before` is the one that it replaces. */
+export function sequenceOf(site: Site, known: number, before?: UploadSequence): UploadSequence {
+  const { inFlight = 0 } = before ?? {};
+  const isForked = before?.ignored === "forked" && before.site !== site;
+  const forked = isForked ? { forkedSite: before.site } : {};
+  return { site, next: known + 1, inFlight, ignored: "none", ...forked };
 }
 
 /** Handles an upload that arrived. */
@@ -36,7 +39,7 @@ export function takeUpload(line: UploadSequence, message: UploadMessage): Sequen
     return { line: { ...line, ignored: "gap" }, actions };
   }
   const taken: UploadSequence = {
-    site,
+    ...line,
     next: Math.max(next, number + 1),
     inFlight: line.inFlight + 1,
     ignored: "none",
@@ -53,7 +56,8 @@ export function settleUpload(
 ): SequenceStep {
   const settled = { ...line, inFlight: line.inFlight - 1 };
   // Uploads after a rejected one are rejected as well, and the peer knows.
-  const isKnown = line.site === site && line.ignored !== "none";
+  const isForked = line.forkedSite === site || (line.site === site && line.ignored === "forked");
+  const isKnown = isForked || (line.site === site && line.ignored === "gap");
   switch (answer.kind) {
     case "taken": {
       const { txnId: txn, outcome: kind, reason } = answer.record;
@@ -62,7 +66,7 @@ export function settleUpload(
       return { line: settled, actions: [{ kind: "outcome", outcome }] };
     }
     case "forked":
-      if (line.site === site && line.ignored === "forked") return { line: settled, actions: [] };
+      if (isForked) return { line: settled, actions: [] };
       return {
         line: line.site === site ? { ...settled, ignored: "forked" } : settled,
         actions: [{ kind: "send", message: { t: "forked", site, number } }],

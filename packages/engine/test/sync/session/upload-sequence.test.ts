@@ -75,6 +75,21 @@ test("[S29] a fork is reported once, and later uploads are ignored until another
   expect(first.actions).toMatchObject([{ kind: "upload", upload: { site: OTHER_SITE } }]);
 });
 
+test("[S29] answers to uploads behind a fork are not sent after the peer has named another site", () => {
+  const two = run(OPEN, say(uploadOf(7)));
+  const renamed = run(
+    two.state,
+    answered(6, { kind: "forked" }),
+    say({ t: "site", site: OTHER_SITE }),
+    { kind: "identified", site: OTHER_SITE, known: 0 },
+  );
+  for (const answer of [{ kind: "forked" }, { kind: "unknown_site", known: 5 }] as const) {
+    const step = run(renamed.state, answered(7, answer));
+    expect(step.actions).toEqual([]);
+    expect(line(step.state).inFlight).toBe(0);
+  }
+});
+
 test("[S29] a second fork of the same sequence is not reported", () => {
   const two = run(OPEN, say(uploadOf(7)));
   const forked = run(two.state, answered(6, { kind: "forked" }));

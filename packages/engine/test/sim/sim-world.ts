@@ -1,5 +1,5 @@
 /**
- * SimCluster: the server of a run, its peers and the network between them, and what can be done to
+ * SimWorld: the server of a run, its peers and the network between them, and what can be done to
  * them: peers are added, processes start, crash and come back.
  */
 
@@ -10,16 +10,20 @@ import { SentUploads } from "./sent-uploads.ts";
 import { SimNetwork } from "./sim-network.ts";
 import { SimPeer } from "./sim-peer.ts";
 import { SimRuns } from "./sim-runs.ts";
-import { type Backup, SimServer } from "./sim-server.ts";
+import { type Backup, type SimBackend, SimServer } from "./sim-server.ts";
 import type { WireTap } from "./wire-tap.ts";
 import { tapOf, type World } from "./world.ts";
 
-export class SimCluster implements World {
+type NewServer = (...args: ConstructorParameters<typeof SimServer>) => SimBackend;
+
+const newMachine: NewServer = (...args) => new SimServer(...args);
+
+export class SimWorld implements World {
   readonly seed: number;
   readonly scheduler: Scheduler;
   readonly sent: SentUploads;
   readonly tap: WireTap;
-  readonly server: SimServer;
+  readonly server: SimBackend;
   readonly network: SimNetwork;
   readonly writes = new LocalWrites();
   readonly runs: SimRuns;
@@ -31,14 +35,17 @@ export class SimCluster implements World {
   isPeace = false;
   #copies = 0;
 
-  constructor(seed: number, isVerbose: boolean) {
+  /** Left out, `newServer` makes a server of one machine. */
+  constructor(seed: number, isVerbose: boolean, newServer: NewServer = newMachine) {
     this.seed = seed;
     const scheduler = new Scheduler(seededRandom(seed), isVerbose);
     this.scheduler = scheduler;
     this.sent = new SentUploads(scheduler);
     this.tap = tapOf(this);
-    this.server = new SimServer(scheduler, seed * 31 + 1, { sent: this.sent, tap: this.tap });
-    this.server.node.onPowerLoss = () => this.crashServer();
+    this.server = newServer(scheduler, seed * 31 + 1, { sent: this.sent, tap: this.tap });
+    for (const machine of this.server.machines) {
+      machine.node.onPowerLoss = () => this.crashMachine(machine);
+    }
     this.network = new SimNetwork(scheduler, this.server);
     this.runs = new SimRuns(this);
   }
@@ -56,8 +63,14 @@ export class SimCluster implements World {
     return peer;
   }
 
-  startServer(): void {
-    this.run(this.server.start());
+  pickMachine(): SimServer {
+    const { machines } = this.server;
+    const [only] = machines;
+    return machines.length === 1 && only ? only : this.scheduler.random.pick(machines);
+  }
+
+  startMachine(machine: SimServer): void {
+    this.run(machine.start());
   }
 
   startPeer(peer: SimPeer): void {
@@ -72,12 +85,14 @@ export class SimCluster implements World {
     });
   }
 
-  crashServer(): void {
-    if (!this.server.isUp) return;
+  crashMachine(machine: SimServer): void {
+    if (!machine.isUp) return;
     this.count("server crash");
-    this.server.crash();
-    for (const connection of this.network.connections) this.#loseSide(connection, "server");
-    this.later(this.scheduler.between(20, 8000), () => this.startServer());
+    machine.crash();
+    for (const connection of this.network.connections) {
+      if (machine.hasAccepted(connection.server)) this.#loseSide(connection, "server");
+    }
+    this.later(this.scheduler.between(20, 8000), () => this.startMachine(machine));
   }
 
   crashPeer(peer: SimPeer): void {
