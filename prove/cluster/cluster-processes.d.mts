@@ -10,8 +10,8 @@ export interface ClusterOptions {
   readonly main?: string;
   /** Number of nodes; 3 by default. There are three nats-servers in any case. */
   readonly size?: number;
-  /** "off" by default; with 0 each node has one of its own. */
-  readonly replicationPort?: 0 | "off";
+  /** Opens the replication port of each node. */
+  readonly replicationSecret?: string;
   /** More words for the command line of each node. */
   readonly words?: readonly string[];
 }

@@ -27,7 +27,7 @@ const LOG_SHOWN = 4_000;
 
 /** Resolves when every node is ready. `main` is the program, `words` are more settings. */
 export async function startCluster(options) {
-  const { folder, main = MAIN, size = 3, words = [], replicationPort = "off" } = options;
+  const { folder, main = MAIN, size = 3, words = [], replicationSecret } = options;
   const proxies = [];
   const openProxy = async (target) => {
     const proxy = await TcpProxy.open(target);
@@ -52,7 +52,7 @@ export async function startCluster(options) {
       natsProxies.push(await openProxy(() => port));
     }
     const name = `node-${i + 1}`;
-    const started = { name, folder, main, words, nats, secret, replicationPort };
+    const started = { name, folder, main, words, nats, secret, replicationSecret };
     const node = new ClusterNode(started);
     const nodeProxy = await openProxy(() => node.nodePort);
     const clientProxy = await openProxy(() => node.clientPort);
@@ -193,7 +193,7 @@ class ClusterNode {
   /** Does not wait until it is ready. */
   async start() {
     if (this.isRunning) return;
-    const { main, words, nats, secret, replicationPort } = this.#options;
+    const { main, words, nats, secret, replicationSecret } = this.#options;
     const [nodePort] = await findFreePorts(1);
     this.nodePort = nodePort;
     const addresses = this.natsProxies.map(({ port }) => `nats://${HOST}:${port}`);
@@ -201,7 +201,7 @@ class ClusterNode {
       "data-dir": this.dataDir,
       port: 0,
       "management-port": 0,
-      "replication-port": replicationPort,
+      "replication-port": replicationSecret === undefined ? "off" : 0,
       cluster: addresses.join(","),
       "cluster-monitor": nats.monitorUrls.join(","),
       "cluster-port": nodePort,
@@ -209,7 +209,11 @@ class ClusterNode {
     };
     const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, `${value}`]);
     const started = spawn(process.execPath, [main, ...flags, ...words], {
-      env: { ...ownEnvironment(), BIGPEER_CLUSTER_SECRET: secret },
+      env: {
+        ...ownEnvironment(),
+        BIGPEER_CLUSTER_SECRET: secret,
+        ...(replicationSecret && { BIGPEER_REPLICATION_SECRET: replicationSecret }),
+      },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#process = started;

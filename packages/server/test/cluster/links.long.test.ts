@@ -9,14 +9,14 @@ import { LINK_SECRET, LinkedServer, type ShownLink } from "../support/linked-ser
 import { eventually, manage, RunningCluster } from "./support/running-cluster.ts";
 
 const ALL_CARS = { cars: ["true"] };
-const REPLICATION = "/bigPeerReplication";
+const REPLICATIONS = "/app/default/bigPeerReplication";
 
 async function startLinkedCluster(): Promise<RunningCluster> {
-  const cluster = await RunningCluster.start(["--replication-secret", LINK_SECRET], 0);
+  const cluster = await RunningCluster.startLinked(LINK_SECRET);
   await cluster.openApp();
   const [first] = cluster.nodes as [ClusterNode];
   const replication = { name: "south", queriesByCollection: ALL_CARS };
-  await manage(first, "POST", `/app/${cluster.appId}${REPLICATION}`, replication);
+  await manage(first, "POST", REPLICATIONS, replication);
   return cluster;
 }
 
@@ -28,9 +28,10 @@ async function startSouth(appId: string, nodes: readonly ClusterNode[]): Promise
   return south;
 }
 
-async function linksAt(node: ClusterNode, appId: string): Promise<readonly ShownLink[]> {
-  const path = `/app/${appId}${REPLICATION}/south/status`;
-  const { links } = (await manage(node, "GET", path)) as { readonly links: ShownLink[] };
+async function linksAt(node: ClusterNode): Promise<readonly ShownLink[]> {
+  const { links } = (await manage(node, "GET", `${REPLICATIONS}/south/status`)) as {
+    readonly links: ShownLink[];
+  };
   return links;
 }
 
@@ -49,7 +50,7 @@ test("a link to a node that does not evaluate is passed on, and every node shows
       expect(await cluster.execute(node, "SELECT * FROM cars ORDER BY _id")).toEqual(both);
     });
     await eventually(async () => {
-      const links = await linksAt(node, cluster.appId);
+      const links = await linksAt(node);
       expect(links.map(({ state, direction }) => [state, direction])).toEqual([
         ["linked", "accept"],
       ]);

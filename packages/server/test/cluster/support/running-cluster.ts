@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished, vi } from "vitest";
 import {
   type ClusterNode,
+  type ClusterOptions,
   type ClusterProcesses,
   startCluster,
 } from "../../../../../prove/cluster/cluster-processes.mjs";
@@ -36,12 +37,18 @@ export class RunningCluster {
   }
 
   /** A node that is away for 5 seconds no longer holds the log back. */
-  static async start(
-    words: readonly string[] = ["--cluster-away", "5"],
-    replicationPort: 0 | "off" = "off",
-  ): Promise<RunningCluster> {
+  static start(words: readonly string[] = ["--cluster-away", "5"]): Promise<RunningCluster> {
+    return RunningCluster.#start({ main: QUICK_NODE, words });
+  }
+
+  /** With a replication port on each node, and background work as in production. */
+  static startLinked(replicationSecret: string): Promise<RunningCluster> {
+    return RunningCluster.#start({ replicationSecret });
+  }
+
+  static async #start(options: Omit<ClusterOptions, "folder">): Promise<RunningCluster> {
     const folder = mkdtempSync(join(tmpdir(), "bigpeer-cluster-"));
-    const processes = await startCluster({ folder, main: QUICK_NODE, words, replicationPort });
+    const processes = await startCluster({ folder, ...options });
     const cluster = new RunningCluster(processes, folder);
     onTestFinished(() => cluster.#end());
     return cluster;
