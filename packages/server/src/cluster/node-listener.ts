@@ -8,7 +8,13 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { decodeCbor, encodeCbor, PeerError, type Value } from "@bigpeer/protocol";
+import {
+  decodeCbor,
+  encodeCbor,
+  PeerError,
+  SYNC_MESSAGE_BYTES_MAX,
+  type Value,
+} from "@bigpeer/protocol";
 import type { TlsFiles } from "../config/config.ts";
 import { contentAnswer } from "../http/answer.ts";
 import type { HttpRequest } from "../http/http-request.ts";
@@ -64,6 +70,9 @@ export const SEQUENCE_HEADER = "x-bigpeer-sequence";
 
 export const PASS_PATH = "/pass";
 
+/** The largest upload of a peer, and room for what a call adds. */
+export const CALL_SIZE_MAX: number = SYNC_MESSAGE_BYTES_MAX + 1024 * 1024;
+
 /** Whom the connections of other nodes are counted for. */
 const NODE_OWNER = "nodes of the cluster";
 
@@ -114,13 +123,25 @@ function procedureEndpoints({ procedures, log }: NodeListenerHost): Endpoint[] {
     methods: ["POST"],
     failureBody: messageBody,
     answer: async (request) => {
-      const content = await outcomeOf(procedure, await request.readBody(), (error) => {
+      const content = await outcomeOf(procedure, await readCall(request), (error) => {
         log("error", `failed to answer ${name} of another node: ${describeError(error)}`);
       });
       const bytes = encodeCbor(content);
       return contentAnswer(200, { kind: "bytes", bytes }, { "content-type": "application/cbor" });
     },
   }));
+}
+
+/** A call may have an upload of a peer, which is larger than a request of a client. */
+async function readCall(request: HttpRequest): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.openBody() as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > CALL_SIZE_MAX) throw new Refusal(413, `expected at most ${CALL_SIZE_MAX} bytes`);
+  }
+  return Buffer.concat(chunks);
 }
 
 async function outcomeOf(
