@@ -38,6 +38,7 @@ function tapOf(uploads: Map<string, AppliedUpload>): {
     oracle: () => ({ uploads, forgotten: new Set() }) as unknown as ServerOracle,
     credential: () => undefined,
     restores: () => 0,
+    serverMs: () => 0,
     queueBytes: () => 1000,
     diskOf: () => disk,
     unsent: () => [],

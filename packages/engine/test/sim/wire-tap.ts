@@ -17,7 +17,6 @@ import {
 } from "@bigpeer/protocol";
 import { DRIFT_MS_MAX } from "../../src/limits.ts";
 import { valueText } from "../support/dump.ts";
-import { START_MS } from "../support/test-platform.ts";
 import type { Credential } from "./credential.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SentUploads } from "./sent-uploads.ts";
@@ -39,6 +38,8 @@ export interface WireSession {
   before: Acknowledged;
   /** Questions of the peer for the uploads of a site that are not answered. */
   questions: number;
+  /** The clock of the server when the last upload came. */
+  uploadedMs: number;
 }
 
 /** What peers were told: whoever serves them next must know it, in the same life of the server. */
@@ -67,6 +68,8 @@ interface TapParts {
   readonly oracle: () => ServerOracle;
   readonly credential: (token: string) => Credential | undefined;
   readonly restores: () => number;
+  /** The clock of the server; the slowest one of several machines. */
+  readonly serverMs: () => number;
   readonly queueBytes: () => number;
   /** The disk of a peer. */
   readonly diskOf: (peer: string) => object;
@@ -117,6 +120,7 @@ export class WireTap {
         largestMessage: 0,
         before: NOTHING_ACKNOWLEDGED,
         questions: 0,
+        uploadedMs: 0,
       };
       this.#sessions.set(connection, session);
     }
@@ -145,7 +149,10 @@ export class WireTap {
     const message = this.#decode(bytes, decodePeerMessage);
     const session = this.sessionOf(end);
     if (message?.t === "site") session.questions++;
-    if (message?.t === "upload") this.#addOwner(session);
+    if (message?.t === "upload") {
+      session.uploadedMs = this.#parts.serverMs();
+      this.#addOwner(session);
+    }
     if (message?.t !== "hello" && message?.t !== "token") return;
     session.token = message.token;
     session.credential = this.#parts.credential(message.token);
@@ -364,12 +371,13 @@ export class WireTap {
     this.#fail("[S32] the uploads of a session are taken in their order", site);
   }
 
-  /** What one store wrote under its own site for one user, with a clock that is right, is no fork. */
-  #checkFork(site: Site, number: number): void {
+  /** What one store wrote under its own site for one user, not ahead of the server, is no fork. */
+  #checkFork({ uploadedMs }: WireSession, site: Site, number: number): void {
     const isForgotten = [...this.#parts.oracle().forgotten].some((name) => name.startsWith(site));
     const isShared = (this.#owners.get(site)?.size ?? 0) > 1;
     if (isForgotten || isShared || this.#parts.restores() > 0) return;
-    const latest = timeOfMs(START_MS + this.#parts.scheduler.now + DRIFT_MS_MAX / 2);
+    const serverMs = Math.min(uploadedMs, this.#parts.serverMs());
+    const latest = timeOfMs(serverMs + DRIFT_MS_MAX / 2);
     const writers = new Set<object>();
     for (const upload of this.#parts.sent.all()) {
       if (upload.site !== site) continue;
@@ -380,8 +388,9 @@ export class WireTap {
       this.#fail("[S29] a site of one store is not forked", `${site}/${number}`);
   }
 
-  #noteForked({ connection }: End, site: Site, number: number): void {
-    this.#checkFork(site, number);
+  #noteForked(end: End, site: Site, number: number): void {
+    const { connection } = end;
+    this.#checkFork(this.sessionOf(end), site, number);
     const fork = { disk: this.#parts.diskOf(connection.dialler), site, number };
     this.#forks.push(fork);
     this.#restamp(fork);

@@ -36,6 +36,7 @@ export function tapOf(world: Omit<World, "tap" | "network">): WireTap {
       return world.server.credentials.find(({ name }) => token.startsWith(`${name}@`));
     },
     restores: () => world.server.restores,
+    serverMs: () => Math.min(...world.server.machines.map(({ node }) => node.nowMs)),
     queueBytes: () => world.server.limits.queueBytes ?? 0,
     diskOf: (name) => peers.find((peer) => peer.name === name)?.node.disk ?? {},
     unsent: (disk, site) => writes.unsent(disk, site, sent),
