@@ -14,7 +14,7 @@ import type { ClusterConfig, UpkeepTimes } from "../config/config.ts";
 import { appStoreFolder } from "../config/data-folder.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Endpoint } from "../http/router.ts";
-import type { PurgedLogs } from "../maintenance/deleted-apps.ts";
+import type { PurgedLogs, UnknownFolder } from "../maintenance/deleted-apps.ts";
 import { HOUR_MS, PeriodicTask } from "../maintenance/periodic-task.ts";
 import { describeError, type Log } from "../observability/log.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -159,20 +159,21 @@ export class Upkeep {
   get purgedLogs(): PurgedLogs {
     return {
       removeLog: (appId) => this.#host.logs.log(appId).remove(),
-      isPurged: (appId) => this.#isPurged(appId),
+      folderOf: (appId) => this.#folderOf(appId),
     };
   }
 
   /** A log is removed only with an app that is removed for good. */
-  async #isPurged(appId: string): Promise<boolean> {
+  async #folderOf(appId: string): Promise<UnknownFolder> {
     const { dataDir, log, logs, platform } = this.#host;
     const folder = appStoreFolder(dataDir, appId);
-    if (!existsSync(join(folder, DATA_FILE))) return false;
-    if (platform.now() - statSync(folder).mtimeMs < PURGED_AGE_MS) return false;
+    if (!existsSync(join(folder, DATA_FILE))) return "other";
+    if (platform.now() - statSync(folder).mtimeMs < PURGED_AGE_MS) return "young";
     const storage = await openReplicaStorage(folder, { log });
     const { position } = storage;
     await storage.close();
-    return position !== undefined && (await logs.log(appId).end()) === 0;
+    const isPurged = position !== undefined && (await logs.log(appId).end()) === 0;
+    return isPurged ? "purged" : "other";
   }
 
   #startTrimming(): LogTrimmer {

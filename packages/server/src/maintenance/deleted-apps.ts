@@ -40,11 +40,17 @@ export interface DeletedAppsHost {
 export interface PurgedLogs {
   /** Removes the log of an app whose removal was decided. */
   readonly removeLog: (appId: string) => Promise<void>;
-  /** Whether the folder of an app that the registry does not know is of a log that was removed. */
-  readonly isPurged: (appId: string) => Promise<boolean>;
+  /** What the folder of an app is that the registry does not know. */
+  readonly folderOf: (appId: string) => Promise<UnknownFolder>;
 }
 
+/** `purged`: its log was removed. `young`: its app may be being created. `other`: it stays. */
+export type UnknownFolder = "purged" | "young" | "other";
+
 const CLUSTER_GRACE_MS_MIN = 60_000;
+
+/** When a folder of an unknown app that was young is looked at again. */
+const LOOK_AGAIN_MS = 60_000;
 
 /** Removes the data of deleted apps when it is due. Stop it before the registry is closed. */
 export class DeletedApps {
@@ -56,6 +62,9 @@ export class DeletedApps {
   readonly #seen = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  /** The look at folders of unknown apps, and when the next one is due. */
+  #looking: Promise<void> = Promise.resolve();
+  #lookTimer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
   constructor(host: DeletedAppsHost) {
@@ -71,7 +80,7 @@ export class DeletedApps {
   async removeDue(): Promise<void> {
     this.#failed.clear();
     await this.#begin();
-    await this.#removePurged();
+    await this.#look();
   }
 
   /** Starts nothing more; resolves when the work in progress is done. */
@@ -79,7 +88,8 @@ export class DeletedApps {
     this.#isStopped = true;
     this.#stopWatching();
     clearTimeout(this.#timer);
-    await this.#running;
+    clearTimeout(this.#lookTimer);
+    await Promise.all([this.#running, this.#looking]);
   }
 
   #begin(): Promise<void> {
@@ -100,21 +110,37 @@ export class DeletedApps {
     }
   }
 
+  #look(): Promise<void> {
+    const { cluster } = this.#host;
+    if (cluster !== undefined)
+      this.#looking = this.#looking.then(() => this.#removePurged(cluster));
+    return this.#looking;
+  }
+
   /** Folders of apps that were removed for good while this node was away. */
-  async #removePurged(): Promise<void> {
-    const { dataDir, registry, cluster, apps } = this.#host;
-    if (cluster === undefined) return;
+  async #removePurged({ folderOf }: PurgedLogs): Promise<void> {
+    const { dataDir, registry, apps } = this.#host;
+    clearTimeout(this.#lookTimer);
     for (const id of appIdsInFolder(dataDir)) {
       if (this.#isStopped || !isAppId(id)) continue;
       try {
         if (isKnown(id, registry)) continue;
         await apps.closeApp(id);
-        if ((await cluster.isPurged(id)) && !isKnown(id, registry)) await this.#removeHere(id);
+        const found = await folderOf(id);
+        if (found === "young") this.#lookAgain();
+        if (found === "purged" && !isKnown(id, registry)) await this.#removeHere(id);
       } catch (error) {
         // What cannot be proven to be removed stays.
         this.#logUnlessClosed(`failed to look at the folder of the unknown app ${id}`, error);
       }
     }
+  }
+
+  #lookAgain(): void {
+    if (this.#isStopped) return;
+    clearTimeout(this.#lookTimer);
+    this.#lookTimer = setTimeout(() => void this.#look(), LOOK_AGAIN_MS);
+    this.#lookTimer.unref();
   }
 
   /** Sets a timer for the next app that is due, unless one is set. */

@@ -23,7 +23,7 @@ interface ClusterNode extends MaintainedFolder {
 /** A node with an app that was deleted a moment ago. */
 async function openNode(
   isFollowing: boolean,
-  isPurged: PurgedLogs["isPurged"] = async () => false,
+  folderOf: PurgedLogs["folderOf"] = async () => "other",
 ): Promise<ClusterNode> {
   const folder = await openMaintained("gone");
   const { dataDir, registry, apps, platform, host } = folder;
@@ -40,7 +40,7 @@ async function openNode(
     appGraceMs: DAY_MS,
     now: () => platform.nowMs,
     log: host.log,
-    cluster: { isPurged, removeLog: async (appId) => void removedLogs.push(appId) },
+    cluster: { folderOf, removeLog: async (appId) => void removedLogs.push(appId) },
   });
   onTestFinished(() => deletedApps.stop());
   return { ...folder, id, deletedApps, removedLogs };
@@ -89,7 +89,7 @@ test("of unknown folders only those whose log was removed are removed", async ()
   const failing = "00000000-0000-4000-8000-00000000dead";
   const node = await openNode(true, async (id) => {
     if (id === failing) throw new Error("the log cannot be reached");
-    return id === purged;
+    return id === purged ? "purged" : "other";
   });
   const { dataDir, registry } = node;
   for (const id of [purged, unsure, failing]) {
@@ -105,4 +105,19 @@ test("of unknown folders only those whose log was removed are removed", async ()
     true,
     true,
   ]);
+});
+
+test("a young folder of an unknown app is looked at again soon", async () => {
+  const young = "00000000-0000-4000-8000-00000000cafe";
+  let looks = 0;
+  const node = await openNode(true, async () => (++looks === 1 ? "young" : "purged"));
+  mkdirSync(appStoreFolder(node.dataDir, young), { recursive: true });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  await node.deletedApps.removeDue();
+  expect(existsSync(appFolder(node.dataDir, young))).toBe(true);
+  vi.advanceTimersByTime(60_000);
+  vi.useRealTimers();
+  await vi.waitFor(() => expect(existsSync(appFolder(node.dataDir, young))).toBe(false));
+  expect(looks).toBe(2);
 });
