@@ -119,7 +119,7 @@ export class DeletedApps {
 
   /** Folders of apps that were removed for good while this node was away. */
   async #removePurged({ folderOf }: PurgedLogs): Promise<void> {
-    const { dataDir, registry, apps } = this.#host;
+    const { dataDir, registry, apps, log } = this.#host;
     clearTimeout(this.#lookTimer);
     for (const id of appIdsInFolder(dataDir)) {
       if (this.#isStopped || !isAppId(id)) continue;
@@ -127,6 +127,7 @@ export class DeletedApps {
         if (isKnown(id, registry)) continue;
         await apps.closeApp(id);
         const found = await folderOf(id);
+        log("debug", "a folder belongs to no app", { appId: id, found });
         if (found === "young") this.#lookAgain();
         if (found === "purged" && !isKnown(id, registry)) await this.#removeHere(id);
       } catch (error) {
