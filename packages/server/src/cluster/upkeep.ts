@@ -6,6 +6,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Platform } from "@bigpeer/engine";
+import { readIdentity } from "@bigpeer/engine/store";
 import { DATA_FILE, openReplicaStorage } from "@bigpeer/node";
 import { isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
 import type { OpenApps } from "../apps/open-apps.ts";
@@ -170,9 +171,10 @@ export class Upkeep {
     if (!existsSync(join(folder, DATA_FILE))) return "other";
     if (platform.now() - statSync(folder).mtimeMs < PURGED_AGE_MS) return "young";
     const storage = await openReplicaStorage(folder, { log });
-    const { position } = storage;
+    // Without an identity it is empty: the node was killed when it had just made it.
+    const isOfLog = storage.position !== undefined || readIdentity(storage) === undefined;
     await storage.close();
-    const isPurged = position !== undefined && (await logs.log(appId).end()) === 0;
+    const isPurged = isOfLog && (await logs.log(appId).end()) === 0;
     return isPurged ? "purged" : "other";
   }
 
