@@ -35,13 +35,14 @@ const WRITES_MADE_A_SECOND = 8_000;
 const READS_MADE = 8_192;
 const START_MS_MAX = 30_000;
 
+const NODE_FLAGS = ["--max-semi-space-size=32"];
+
 const folder = mkdtempSync(join(tmpdir(), "bigpeer-bench-"));
 const children = [];
 
 function start(file, args = []) {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
-    execArgv: ["--max-semi-space-size=32"],
-    env: { ...process.env, BIGPEER_LOG_LEVEL: "warn" },
+    execArgv: NODE_FLAGS,
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   children.push(child);
@@ -135,7 +136,11 @@ try {
   await loadDocuments(alone);
   const clusterFolder = join(folder, "cluster");
   mkdirSync(clusterFolder);
-  cluster = await startCluster({ folder: clusterFolder });
+  cluster = await startCluster({
+    folder: clusterFolder,
+    nodeFlags: NODE_FLAGS,
+    hasProxies: false,
+  });
   const { appId, apiKey: token } = cluster.quickstart;
   await loadDocuments({ url: cluster.nodes[0].url, token });
   const evaluating = cluster.evaluatorOf(appId);

@@ -25,12 +25,17 @@ const STOP_MS_MAX = 60_000;
 const MONITOR_MS_MAX = 1_000;
 const LOG_SHOWN = 4_000;
 
-/** Resolves when every node is ready. `main` is the program, `words` are more settings. */
+/**
+ * Resolves when every node is ready. `main` is the program, `words` are more settings, `nodeFlags`
+ * are flags of Node. Without `hasProxies` nothing can be cut off, and nothing costs time but the
+ * processes.
+ */
 export async function startCluster(options) {
   const { folder, main = MAIN, size = 3, words = [], replicationSecret } = options;
+  const { nodeFlags = [], hasProxies = true } = options;
   const proxies = [];
   const openProxy = async (target) => {
-    const proxy = await TcpProxy.open(target);
+    const proxy = hasProxies ? await TcpProxy.open(target) : new DirectRoute(target);
     proxies.push(proxy);
     return proxy;
   };
@@ -52,7 +57,7 @@ export async function startCluster(options) {
       natsProxies.push(await openProxy(() => port));
     }
     const name = `node-${i + 1}`;
-    const started = { name, folder, main, words, nats, secret, replicationSecret };
+    const started = { name, folder, main, words, nodeFlags, nats, secret, replicationSecret };
     const node = new ClusterNode(started);
     const nodeProxy = await openProxy(() => node.nodePort);
     const clientProxy = await openProxy(() => node.clientPort);
@@ -67,6 +72,23 @@ export async function startCluster(options) {
     await cluster.kill();
     throw error;
   }
+}
+
+/** In the place of a proxy: the port of the target itself. */
+class DirectRoute {
+  #target;
+
+  constructor(target) {
+    this.#target = target;
+  }
+
+  get port() {
+    return this.#target();
+  }
+
+  resume() {}
+
+  async close() {}
 }
 
 class ClusterProcesses {
@@ -193,7 +215,7 @@ class ClusterNode {
   /** Does not wait until it is ready. */
   async start() {
     if (this.isRunning) return;
-    const { main, words, nats, secret, replicationSecret } = this.#options;
+    const { main, words, nodeFlags, nats, secret, replicationSecret } = this.#options;
     const [nodePort] = await findFreePorts(1);
     this.nodePort = nodePort;
     const addresses = this.natsProxies.map(({ port }) => `nats://${HOST}:${port}`);
@@ -208,7 +230,7 @@ class ClusterNode {
       "cluster-advertise": `http://${HOST}:${this.nodeProxy.port}`,
     };
     const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, `${value}`]);
-    const started = spawn(process.execPath, [main, ...flags, ...words], {
+    const started = spawn(process.execPath, [...nodeFlags, main, ...flags, ...words], {
       env: {
         ...ownEnvironment(),
         BIGPEER_CLUSTER_SECRET: secret,

@@ -267,9 +267,11 @@ export class Replica {
   }
 
   async #receive(entry: SharedEntry): Promise<void> {
-    if (this.#writer === undefined) await this.#take(entry);
-    // Entries of a writer come back after it has made them, or while it waits for their outcome.
-    else if (this.#writerOf(entry) !== this.#writer.last.writer) this.#depose();
+    const writer = this.#writer;
+    if (writer === undefined) return this.#take(entry);
+    // Its own entries come back, most of them after their outcome is known.
+    if (entry.sequence <= writer.last.sequence) return;
+    if (this.#writerOf(entry) !== writer.last.writer) this.#depose();
   }
 
   #writerOf({ bytes }: SharedEntry): string {
