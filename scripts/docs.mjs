@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { say, withLock } from "./folder-lock.mjs";
 import { installPackages } from "./npm-packages.mjs";
+import { stopWithParent } from "./parent-watch.mjs";
 
 const site = fileURLToPath(new URL("../site", import.meta.url));
 
@@ -35,6 +36,7 @@ async function build() {
 }
 
 async function serve(words) {
+  stopWithParent();
   await withLock(site, installTools);
   const server = spawn(process.execPath, [join(site, "serve.mjs"), ...words], { stdio: "inherit" });
   // The terminal sends Ctrl-C to both; the server ends, and then this process.

@@ -76,7 +76,10 @@ class FolderLock {
     let hasSaid = false;
     while (!this.#tryAcquire()) {
       const owner = this.#readOwner();
-      if (owner === undefined) continue;
+      if (owner === undefined) {
+        this.#removeEmpty();
+        continue;
+      }
       if (this.#isStale(owner)) {
         rmSync(join(this.#path, owner), { force: true });
         continue;
@@ -97,6 +100,8 @@ class FolderLock {
     } catch (error) {
       rmSync(prepared, { recursive: true, force: true });
       if (error.code === "ENOTEMPTY" || error.code === "EEXIST") return false;
+      // Windows renames to no name that exists, not even to that of an empty directory.
+      if (error.code === "EPERM" && existsSync(this.#path)) return false;
       throw new Error(`cannot write to ${this.#folder}: ${error.message}.`, { cause: error });
     }
   }
@@ -131,6 +136,10 @@ class FolderLock {
 
   release() {
     rmSync(join(this.#path, ownMark), { force: true });
+    this.#removeEmpty();
+  }
+
+  #removeEmpty() {
     try {
       rmdirSync(this.#path);
     } catch {

@@ -10,6 +10,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { say } from "./folder-lock.mjs";
+import { npmCommand } from "./npm-command.mjs";
 
 /** Settings of npm, without `npm_config_`, that would make `npm ci` install something else. */
 const MISLEADING_SETTINGS = new Set([
@@ -40,7 +41,8 @@ export async function installPackages(folder, lock, what) {
   say(`installing ${what} (npm ci), once for this package-lock.json`);
   // The compiler is a development dependency, wanted in production too: the sources are compiled here.
   const options = ["--include=dev", "--include=optional", "--loglevel=error"];
-  const exitCode = await lock.run("npm", ["ci", ...options, "--no-audit", "--no-fund"], npmEnv());
+  const [program, words] = npmCommand(["ci", ...options, "--no-audit", "--no-fund"]);
+  const exitCode = await lock.run(program, words, npmEnv());
   if (exitCode !== 0) throw new Error(`npm ci failed (exit code ${exitCode}).`);
   writeFileSync(stampPath, fingerprint);
 }

@@ -54,6 +54,10 @@ export const GROUPS = [
         about: "Write an app with a small peer: statements, observers, subscriptions, sync.",
       },
       {
+        file: "docs/client.md",
+        about: "Call a server from a service, with types and safe retries, without a store.",
+      },
+      {
         file: "docs/authentication.md",
         about: "Let users and programs log in: API keys, JWT, webhooks, sessions.",
       },
@@ -90,6 +94,11 @@ export const GROUPS = [
       {
         file: "docs/operating.md",
         about: "Start, configure, observe, upgrade, back up and restore a server.",
+      },
+      {
+        file: "deploy/README.md",
+        path: "deploy",
+        about: "Run a server with Docker or systemd, behind nginx or Caddy, and upgrade it.",
       },
       {
         file: "docs/security.md",

@@ -95,6 +95,9 @@ const SCRIPTS = [
   "scripts/docs.mjs",
   "scripts/folder-lock.mjs",
   "scripts/npm-packages.mjs",
+  "scripts/npm-command.mjs",
+  "scripts/parent-watch.mjs",
+  "scripts/package-files.mjs",
 ];
 
 /** What stands for the package with the page, by file. */
@@ -114,7 +117,8 @@ export function createFixtureClone(): FixtureClone {
   mkdirSync(join(root, "scripts"));
   mkdirSync(join(root, "bin"));
   mkdirSync(join(root, "site"));
-  for (const script of SCRIPTS) copyFileSync(join(ROOT, script), join(root, script));
+  for (const script of [...SCRIPTS, "LICENSE"])
+    copyFileSync(join(ROOT, script), join(root, script));
   writeFileSync(join(root, "bin/npm"), NPM, { mode: 0o755 });
   writeFileSync(join(root, "package-lock.json"), "{}\n");
   writeFileSync(join(root, "site/package-lock.json"), "{}\n");

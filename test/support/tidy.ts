@@ -24,10 +24,12 @@ const ARROWS: Record<string, readonly string[]> = {
   node: ["protocol", "engine"],
   peer: ["protocol", "engine", "node"],
   server: ["protocol", "engine", "node"],
+  client: [],
+  bigpeer: ["server"],
 };
 
 /** Packages whose sources may use Node's own modules. */
-const NODE_PACKAGES = new Set(["node", "peer", "server"]);
+const NODE_PACKAGES = new Set(["node", "peer", "server", "bigpeer"]);
 
 /** The one source file of a package that may import each third-party library. */
 const THIRD_PARTY: Record<string, readonly string[]> = {
@@ -37,8 +39,7 @@ const THIRD_PARTY: Record<string, readonly string[]> = {
   jose: ["packages/server/src/auth/json-web-token.ts"],
   lmdb: ["packages/node/src/lmdb/lmdb-environment.ts", "packages/node/src/lmdb/commit-thread.ts"],
   pino: ["packages/server/src/observability/log.ts"],
-  "prom-client": ["packages/server/src/observability/metrics.ts"],
-  re2js: ["packages/node/src/pattern.ts"],
+  re2js: ["packages/engine/src/pattern/pattern-compiler.ts"],
   typebox: ["packages/server/src/validation/schema.ts"],
   "typebox/compile": ["packages/server/src/validation/schema.ts"],
   ws: ["packages/peer/src/web-socket.ts", "packages/server/src/sync/web-socket.ts"],
@@ -163,12 +164,10 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
     "node",
     [
       "disk.ts",
-      "folder-lock.ts",
       "incarnation.ts",
       "index.ts",
       "json-file.ts",
       "node-platform.ts",
-      "pattern.ts",
       "slices.ts",
       "store-folder.ts",
     ],
@@ -184,10 +183,12 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
       "gate.ts",
       "index.ts",
       "local-store.ts",
+      "node-package.ts",
       "observer.ts",
       "observers.ts",
       "options.ts",
       "peer-folder.ts",
+      "peer-platform.ts",
       "peer.ts",
       "plain-value.ts",
       "presence.ts",
@@ -200,12 +201,30 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
     ],
   ],
   ["server", ["index.ts", "main.ts", "server.ts"]],
+  [
+    "client",
+    [
+      "address.ts",
+      "attachments.ts",
+      "client.ts",
+      "error.ts",
+      "index.ts",
+      "json.ts",
+      "management.ts",
+      "options.ts",
+      "request.ts",
+    ],
+  ],
+  ["bigpeer", ["main.ts"]],
 ]);
 
 /** The folders of a package that others import by an entry of their own, such as @bigpeer/engine/store. */
 const ENTRY_FOLDERS: ReadonlyMap<string, readonly string[]> = new Map([
-  ["engine", ["store", "query", "sync", "peer", "link", "cluster"]],
+  ["engine", ["store", "query", "sync", "peer", "link", "cluster", "pattern"]],
 ]);
+
+/** The files of a package that others import by an entry of their own. */
+const ENTRY_FILES: ReadonlyMap<string, readonly string[]> = new Map([["server", ["main"]]]);
 
 /** Files that nothing imports because something outside the sources starts there. */
 function isStart(path: string): boolean {
@@ -406,7 +425,8 @@ function complainAboutRelative(file: SourceFile, specifier: string): string | un
 function complainAboutSibling(file: SourceFile, specifier: string): string | undefined {
   const from = packageOf(file.path);
   const [, to = "", ...inner] = specifier.split("/");
-  if (inner.length > 0 && !ENTRY_FOLDERS.get(to)?.includes(inner.join("/"))) {
+  const entries = [...(ENTRY_FOLDERS.get(to) ?? []), ...(ENTRY_FILES.get(to) ?? [])];
+  if (inner.length > 0 && !entries.includes(inner.join("/"))) {
     return `${specifier}: import a package by its entries`;
   }
   if (from === undefined || from === to || ARROWS[from]?.includes(to)) return undefined;

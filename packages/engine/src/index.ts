@@ -1,6 +1,6 @@
 /**
  * Engine of a peer, without I/O. This entry has what its parts share; each part is an entry of its
- * own: `/store`, `/query`, `/sync`, `/peer`, `/link` and `/cluster`.
+ * own: `/store`, `/query`, `/sync`, `/peer`, `/link`, `/cluster` and `/pattern`.
  */
 
 export { IndexedSet, type Placed } from "./indexed-set.ts";

@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { isObject, type ValueObject } from "@bigpeer/protocol";
 import { syncFolder } from "./disk.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
-import { DATA_FILE } from "./lmdb/lmdb-environment.ts";
+import { DATA_FILE } from "./lmdb/lmdb-file.ts";
 
 /** Position of a store: its history and last transaction. */
 export interface Standing {

@@ -4,13 +4,14 @@
  */
 
 export { isFullError, makeFolder, namesIn, notFolder, openToOthers, syncFolder } from "./disk.ts";
-export { acquireFolderLock, type FolderLock, type Holder } from "./folder-lock.ts";
 export { forgetIncarnation, lastSeenMs } from "./incarnation.ts";
 export { type JournaledLmdb, openStorage } from "./journal/journaled-key-value.ts";
 export { type JournaledReader, readJournaled } from "./journal/journaled-reader.ts";
 export type { TableOptions } from "./journal/table-key-value.ts";
 export { PARTIAL_ENDING, readJsonFile, writeJsonFile } from "./json-file.ts";
-export { DATA_FILE } from "./lmdb/lmdb-environment.ts";
+export { DATA_FILE } from "./lmdb/lmdb-file.ts";
+export { acquireFolderLock } from "./lock/folder-lock.ts";
+export type { FolderLock } from "./lock/lock-holder.ts";
 export { nodePlatform } from "./node-platform.ts";
 export { type LoggedLmdb, openLogged } from "./replica/logged-key-value.ts";
 export {

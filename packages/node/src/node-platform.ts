@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { Platform } from "@bigpeer/engine";
-import { PatternCompiler } from "./pattern.ts";
+import { PatternCompiler } from "@bigpeer/engine/pattern";
 
 const patterns = new PatternCompiler();
 

@@ -36,8 +36,7 @@ import {
 import { type JournaledLmdb, openJournaled } from "./journal/journaled-key-value.ts";
 import { type JournaledReader, readJournaled } from "./journal/journaled-reader.ts";
 import type { TableOptions } from "./journal/table-key-value.ts";
-import { DATA_FILE } from "./lmdb/lmdb-environment.ts";
-import { type Meta, newestMeta } from "./lmdb/lmdb-file.ts";
+import { DATA_FILE, type Meta, newestMeta } from "./lmdb/lmdb-file.ts";
 import { FIRST_KEY } from "./lmdb/lmdb-tree.ts";
 import { checkPages, type PageReport } from "./lmdb/page-check.ts";
 import { type LoggedLmdb, openLogged } from "./replica/logged-key-value.ts";

@@ -7,19 +7,9 @@
 
 import type { KeyValue, Platform } from "@bigpeer/engine";
 import { MemoryKeyValue, type Store } from "@bigpeer/engine/store";
-import {
-  acquireFolderLock,
-  createStore,
-  DATA_FILE,
-  type FolderLock,
-  isFullError,
-  makeFolder,
-  namesIn,
-  openToOthers,
-  type StoreFolder,
-  type StoreLog,
-} from "@bigpeer/node";
+import type { FolderLock, StoreFolder, StoreLog } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
+import { loadNodePackage, type NodePackage } from "./node-package.ts";
 
 /** Where a peer keeps its documents. */
 export interface PeerPlace {
@@ -42,7 +32,10 @@ export interface PlaceOptions {
  */
 const IGNORED_NAMES = /^(lock(\..+)?|room\.probe|lost\+found)$/;
 
-/** Throws PeerError `store.in_use` if another process uses the folder. */
+/**
+ * Throws PeerError `store.in_use` if another process uses the folder, and `config.invalid` if the
+ * package that a folder needs is not installed.
+ */
 export function openPlace(options: PlaceOptions): Promise<PeerPlace> {
   const { folder } = options;
   return folder === undefined ? openMemory(options) : openFolder(folder, options);
@@ -60,26 +53,31 @@ async function openMemory({ open }: PlaceOptions): Promise<PeerPlace> {
 }
 
 async function openFolder(folder: string, options: PlaceOptions): Promise<PeerPlace> {
+  const node = await loadNodePackage();
   try {
-    make(folder);
-    refuseForeign(folder);
-    return await openLocked(folder, options);
+    make(node, folder);
+    refuseForeign(node, folder);
+    return await openLocked(node, folder, options);
   } catch (error) {
-    throw explained(folder, error);
+    throw explained(node, folder, error);
   }
 }
 
-async function openLocked(folder: string, options: PlaceOptions): Promise<PeerPlace> {
+async function openLocked(
+  node: NodePackage,
+  folder: string,
+  options: PlaceOptions,
+): Promise<PeerPlace> {
   const { platform, open, onWarning } = options;
-  const lock = await acquireFolderLock(folder);
+  const lock = await node.acquireFolderLock(folder);
   try {
     // Apps are often ended without a close: that a journal was applied is no warning.
     const log: StoreLog = (level, message) => {
       if (level === "warn") onWarning(message);
     };
-    const warning = openToOthers(folder);
+    const warning = node.openToOthers(folder);
     if (warning !== undefined) onWarning(warning);
-    const opened = await createStore(folder, { platform, log, options: {}, open });
+    const opened = await node.createStore(folder, { platform, log, options: {}, open });
     opened.protect().catch((error: unknown) => onWarning(`${folder}: ${messageOf(error)}`));
     return { close: () => closeBoth(opened, lock) };
   } catch (error) {
@@ -96,7 +94,7 @@ async function closeBoth(opened: StoreFolder, lock: FolderLock): Promise<void> {
   }
 }
 
-function refuseForeign(folder: string): void {
+function refuseForeign({ namesIn, DATA_FILE }: NodePackage, folder: string): void {
   const names = namesIn(folder) ?? [];
   const other = names.find((name) => !IGNORED_NAMES.test(name));
   if (other === undefined || names.includes(DATA_FILE)) return;
@@ -104,7 +102,7 @@ function refuseForeign(folder: string): void {
   throw new PeerError("store.foreign", message);
 }
 
-function make(folder: string): void {
+function make({ makeFolder }: NodePackage, folder: string): void {
   try {
     makeFolder(folder);
   } catch (cause) {
@@ -129,7 +127,7 @@ function foundInstead(cause: unknown): string {
 }
 
 /** Adds the folder to an error of the system, which names neither the folder nor its purpose. */
-function explained(folder: string, error: unknown): unknown {
+function explained({ isFullError }: NodePackage, folder: string, error: unknown): unknown {
   if (error instanceof PeerError || systemCode(error) === undefined) return error;
   const message = `failed to use the folder ${folder}: ${messageOf(error)}`;
   const code = isFullError(error) ? "store.full" : "config.invalid";

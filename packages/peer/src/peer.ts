@@ -8,7 +8,6 @@
 import { platform as osName } from "node:os";
 import { PeerStore, PeerSync, type PeerSyncEvent, type RefusedUpload } from "@bigpeer/engine/peer";
 import { MemoryPool, type SystemRow } from "@bigpeer/engine/query";
-import { nodePlatform } from "@bigpeer/node";
 import {
   assert,
   ERROR_CODES,
@@ -22,6 +21,7 @@ import { EventHub, type Listener } from "./event-hub.ts";
 import { LocalStore, type PeerDocuments } from "./local-store.ts";
 import { type CheckedOptions, checkOptions, type PeerOptions } from "./options.ts";
 import { openPlace, type PeerPlace } from "./peer-folder.ts";
+import { peerPlatform } from "./peer-platform.ts";
 import { type PeerPresences, Presence, type RemotePeerPresence } from "./presence.ts";
 import { Remote, type RemoteRun } from "./remote.ts";
 import { ReportedFaults } from "./reported-faults.ts";
@@ -83,7 +83,8 @@ const SESSION_STATUS = {
  *
  * @param options - App, server, storage and credential.
  * @returns The peer. Close it with {@link Peer.close}.
- * @throws `config.invalid`: an option is wrong or unknown, or the folder cannot be used.
+ * @throws `config.invalid`: an option is wrong or unknown, the folder cannot be used, or the
+ * package `@bigpeer/node` is not installed, which a folder needs.
  * @throws `store.in_use`: another peer has the folder open.
  * @throws `store.foreign`: the folder holds something else, or the documents of another app.
  * @throws `store.format_newer`: a newer version wrote the folder.
@@ -157,7 +158,7 @@ export class Peer {
     const { store } = peerStore;
     this.#local = new LocalStore({
       store,
-      platform: nodePlatform,
+      platform: peerPlatform,
       appId,
       memory: new MemoryPool(STATEMENTS_BYTES_MAX),
       systemData: { rows: (name) => this.#rowsOf(name, peerStore, options.baseUrl) },
@@ -205,9 +206,9 @@ export class Peer {
     const early: string[] = [];
     const place = await openPlace({
       folder,
-      platform: nodePlatform,
+      platform: peerPlatform,
       open: async (storage) => {
-        peerStore = await PeerStore.open(storage, nodePlatform, { appId });
+        peerStore = await PeerStore.open(storage, peerPlatform, { appId });
         return peerStore.store;
       },
       onWarning: (message) => {
@@ -281,7 +282,7 @@ export class Peer {
     const url = `${baseUrl.replace(/^http/, "ws")}/${appId}/sync`;
     return new PeerSync({
       store: peerStore,
-      platform: nodePlatform,
+      platform: peerPlatform,
       appId,
       description,
       dial: (handlers) => dialWebSocket(url, handlers, (reason) => this.#misplaced(reason)),

@@ -28,6 +28,7 @@ import { DataGate, type DataSource, type PassedCall } from "./data-api/data-gate
 import { deviceEndpoints } from "./data-api/device-endpoints.ts";
 import { apiPageEndpoints } from "./documentation/api-page.ts";
 import { docsSiteEndpoints } from "./documentation/docs-site.ts";
+import { managementPages } from "./documentation/management-pages.ts";
 import { startPageEndpoint } from "./documentation/start-page.ts";
 import type { Answer } from "./http/answer.ts";
 import { Cors } from "./http/cors.ts";
@@ -112,7 +113,7 @@ export class RunningServer {
   #opened: Opened | undefined;
   #quickstart: Quickstart | undefined;
   #health: Health = "starting";
-  /** Whether it hands over to other nodes of its cluster, and closes then. */
+  /** Whether it is about to close: it serves, and asks for no more requests. */
   #isLeaving = false;
   #closing: Promise<void> | undefined;
 
@@ -234,6 +235,11 @@ export class RunningServer {
     this.#links.reloadTls();
   }
 
+  /** Fails `/readyz` from now on. Everything is served until `close`. */
+  announceClose(): void {
+    this.#isLeaving = true;
+  }
+
   /** Finishes accepted work and releases the folder. Repeated calls are harmless. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -328,7 +334,7 @@ export class RunningServer {
     return this.#currentHealth === "ready" ? this.#opened : undefined;
   }
 
-  /** For those who decide where requests go: none should come to a node that hands over. */
+  /** For load balancers: no request should come to a server that is about to close. */
   get #shownHealth(): Health {
     return this.#isLeaving ? "closing" : this.#currentHealth;
   }
@@ -376,6 +382,7 @@ export class RunningServer {
       log,
       platform,
       dataUrl: () => this.#config.publicUrl ?? this.#http?.url,
+      pages: managementPages({ version: VERSION }),
       health: () => this.#shownHealth,
       onRefused: (bound) => this.#metrics.boundMet(bound),
       onAnswered: (answered) => this.#note(answered),
@@ -543,7 +550,7 @@ export class RunningServer {
 
   /** Requests are served until other nodes have taken over. */
   async #leave(cluster: Cluster): Promise<void> {
-    this.#isLeaving = true;
+    this.announceClose();
     if (this.#opened !== undefined) await this.#flushUses(this.#opened.registry);
     await this.#attempt("to hand over to other nodes", () => cluster.handOver());
   }

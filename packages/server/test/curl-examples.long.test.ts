@@ -51,7 +51,7 @@ test("an answer with another status, value or field fails the run and is reporte
   expect(code).toBe(1);
   const failure = lines.findIndex((line) => /^FAILED .* The server is ready/.test(line));
   expect(lines.slice(failure + 1)).toEqual([
-    `         curl -sS -i ${BASE_URL}/health/ready -H Authorization:`,
+    `         curl -sS -i ${BASE_URL}/readyz -H Authorization:`,
     '         body.status: expected "ready", found "live"',
     "         body.extra: expected nothing, found 1",
     expect.stringMatching(/^\d+ calls to .*, [1-9]\d* failed$/),

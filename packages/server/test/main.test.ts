@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { bundleScript, type Script } from "../../node/test/support/script.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
@@ -262,6 +263,51 @@ test.runIf(isFullSize)("environment variables are equivalent to flags", async ()
   expect(server.stdout).toContain(`data   ${dataDir}\n`);
   server.kill("SIGINT");
   expect((await server.ended).code).toBe(0);
+});
+
+test("with a shutdown delay it serves until the delay or a second signal ends it, and is not ready", async () => {
+  const dataDir = temporaryFolder();
+  const server = run(["--data-dir", dataDir, "--port", "0", "--shutdown-delay", "3600"]);
+  const url = await server.url();
+  const statusOf = async (path: string): Promise<number> => (await fetch(url + path)).status;
+  expect(await statusOf("/readyz")).toBe(200);
+  server.kill("SIGTERM");
+  await vi.waitFor(async () => expect(await statusOf("/readyz")).toBe(503));
+  expect(await statusOf("/health/ready")).toBe(503);
+  expect(await statusOf("/livez")).toBe(200);
+  const { apiKey } = JSON.parse(readFileSync(join(dataDir, "quickstart.json"), "utf8"));
+  const written = await fetch(`${url}/api/v4/store/execute`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: `{"statement":"INSERT INTO cars DOCUMENTS ({'doors': 3})"}`,
+  });
+  expect(written.status).toBe(200);
+  // Signals within a second count as one.
+  await setTimeout(1_000);
+  server.kill("SIGTERM");
+  const { code, stderr } = await server.ended;
+  expect(code).toBe(0);
+  expect(logLines(stderr).map(({ msg }) => msg)).toEqual([
+    "SIGTERM: serving for 3600 s more, while /readyz fails",
+    "SIGTERM: closing",
+    "closed",
+  ]);
+});
+
+test("SIGUSR2 switches the log to debug, and back", async () => {
+  const server = serve(temporaryFolder());
+  const url = await server.url();
+  const linesWith = (text: string): number => server.stderr.split(text).length - 1;
+  server.kill("SIGUSR2");
+  await vi.waitFor(() => expect(server.stderr).toContain("SIGUSR2: the log level is debug"));
+  await fetch(`${url}/livez`);
+  await vi.waitFor(() => expect(linesWith('"health_live"')).toBe(1));
+  server.kill("SIGUSR2");
+  await vi.waitFor(() => expect(server.stderr).toContain("SIGUSR2: the log level is info"));
+  await fetch(`${url}/livez`);
+  server.kill("SIGTERM");
+  expect((await server.ended).code).toBe(0);
+  expect(linesWith('"health_live"')).toBe(1);
 });
 
 test.runIf(isFullSize)("two SIGINTs within a second count as one", async () => {

@@ -13,6 +13,7 @@ export {
 } from "./device/session-number.ts";
 export { SYNC_VERDICTS, type SyncVerdict } from "./device/sync-explanation.ts";
 export { type AdmittedPeer, type Greeting, readGreeting } from "./session/greeting.ts";
+export { returnDelayMs } from "./session/return-delay.ts";
 export type { Admission } from "./session/session-event.ts";
 export {
   type PeerChange,

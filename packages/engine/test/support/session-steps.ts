@@ -143,7 +143,7 @@ export const OPEN: SessionState = run(
   say(uploadOf(6)),
   RUN,
 ).state;
-export const CLOSED: SessionState = run(GREETING, { kind: "closing" }).state;
+export const CLOSED: SessionState = run(GREETING, { kind: "closing", afterMs: 2000 }).state;
 
 /** An action in a few words. */
 function wordOf(action: SessionAction): string {

@@ -15,6 +15,7 @@ import { CommitSpace, type StorageSize } from "./commit-space.ts";
 import type { LentBytes } from "./encoded-write.ts";
 import { FileReserve } from "./file-reserve.ts";
 import { LargeCommits } from "./large-commit.ts";
+import { DATA_FILE } from "./lmdb-file.ts";
 import { ALL_CHECKED_KEY, readShapes, SHAPES_END, shapeKey } from "./shape-records.ts";
 
 export type { Transaction } from "lmdb";
@@ -34,7 +35,6 @@ const READERS_FULL = -30790;
  */
 const BATCH_START = 32;
 
-export const DATA_FILE = "data.mdb";
 const LOCK_FILE = "lock.mdb";
 const VALUES = "bigpeer.values";
 const SHAPES = "bigpeer.shapes";

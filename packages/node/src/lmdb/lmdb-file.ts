@@ -14,6 +14,9 @@
 import { closeSync, fstatSync, openSync, readSync, statSync, truncateSync } from "node:fs";
 import { PeerError } from "@bigpeer/protocol";
 
+/** The name of the file in the folder of a store. */
+export const DATA_FILE = "data.mdb";
+
 const MAGIC = 0xbeefc0de;
 /** The version of the file format that lmdb 3 writes. */
 const FORMAT_VERSION = 2;

@@ -10,8 +10,8 @@ import { assert } from "@bigpeer/protocol";
 import { CommitEncoder } from "./commit-encoder.ts";
 import { SnapshotHolder, type View } from "./held-snapshot.ts";
 import { LmdbTree, type TreeOptions } from "./lmdb-tree.ts";
-import type { LmdbView } from "./lmdb-view.ts";
 import { shapeRecords } from "./shape-records.ts";
+import type { TreeView } from "./tree-view.ts";
 
 export interface LmdbOptions extends TreeOptions {
   /** How long a snapshot may be held. Meanwhile freed pages cannot be reused. */
@@ -33,7 +33,7 @@ export class LmdbKeyValue implements KeyValue {
   readonly #encoder: CommitEncoder;
   readonly #snapshots: SnapshotHolder;
   /** The newest state; this class holds one reference to it. Never set when read-only. */
-  #current: LmdbView | undefined;
+  #current: TreeView | undefined;
   readonly #work = new Set<Promise<void>>();
   #isCommitting = false;
   /** Set while records of format 1 get checksums; a commit waits for the piece. */

@@ -32,11 +32,11 @@ import type { Key } from "@bigpeer/engine";
 import { assert, PeerError } from "@bigpeer/protocol";
 import { errorNumber, hasRoom, isFullError, makeFolder, placeCopy, syncFolder } from "../disk.ts";
 import { NODE_CLOCK, type SliceClock } from "../slices.ts";
+import type { ChecksummedRecords } from "./checksummed-piece.ts";
 import { ENTRIES_AT_ONCE } from "./commit-encoder.ts";
 import type { EncodedWrite } from "./encoded-write.ts";
 import type { EndReason } from "./held-snapshot.ts";
 import {
-  DATA_FILE,
   type Environment,
   foreignError,
   openDatabases,
@@ -44,7 +44,7 @@ import {
   statsOf,
   storedShapes,
 } from "./lmdb-environment.ts";
-import { checkLmdbFile } from "./lmdb-file.ts";
+import { checkLmdbFile, DATA_FILE } from "./lmdb-file.ts";
 import { LmdbView } from "./lmdb-view.ts";
 import { unpacked } from "./packed-entries.ts";
 import type { PageEstimate } from "./page-estimate.ts";
@@ -52,6 +52,7 @@ import { RecordCheck } from "./record-check.ts";
 import { RecordReader } from "./record-reader.ts";
 import { markRecord, type ShapeRecord, shapeRecords } from "./shape-records.ts";
 import { ShapeTable } from "./shape-table.ts";
+import type { TreeView } from "./tree-view.ts";
 import { ValueDecoder } from "./value-decoder.ts";
 
 export interface TreeOptions {
@@ -142,7 +143,7 @@ export class LmdbTree {
   }
 
   /** The newest state, with one reference, which the caller gives back. */
-  view(): LmdbView {
+  view(): TreeView {
     return new LmdbView(this.#use(), this.reader);
   }
 
@@ -231,7 +232,7 @@ export class LmdbTree {
     writtenFolders.delete(this.folder);
   }
 
-  #withoutChecksum(from: Key): ReturnType<LmdbView["withoutChecksum"]> {
+  #withoutChecksum(from: Key): ChecksummedRecords {
     const view = this.view();
     try {
       return view.withoutChecksum(from);

@@ -6,7 +6,6 @@ import type { Key, KeyEntry, KeyRange } from "@bigpeer/engine";
 import type { Value } from "@bigpeer/protocol";
 import { ChecksummedPiece, type ChecksummedRecords } from "./checksummed-piece.ts";
 import { EntryIterator, KeyIterator } from "./entry-iterator.ts";
-import type { View } from "./held-snapshot.ts";
 import {
   beginRead,
   type Environment,
@@ -15,8 +14,9 @@ import {
   type ValueDatabase,
 } from "./lmdb-environment.ts";
 import type { RecordReader } from "./record-reader.ts";
+import type { TreeView } from "./tree-view.ts";
 
-export class LmdbView implements View {
+export class LmdbView implements TreeView {
   readonly #values: ValueDatabase;
   readonly #reader: RecordReader;
   readonly #shapes: ShapeDatabase;
@@ -61,12 +61,10 @@ export class LmdbView implements View {
     return new EntryIterator(source, this.#reader, { range, wanted });
   }
 
-  /** A copy of a record in the tree of shapes; undefined when absent. */
   recordBeside(key: Key): Uint8Array | undefined {
     return this.#shapes.get(key, this.#options);
   }
 
-  /** The records without a checksum from a key on, with one added, as many as fit one piece. */
   withoutChecksum(from: Key): ChecksummedRecords {
     const piece = new ChecksummedPiece();
     const source = this.#iterate({ from, to: "\xff" }, (options) => this.#values.getRange(options));

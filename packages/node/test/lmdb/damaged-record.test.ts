@@ -4,7 +4,7 @@ import type { Key, Snapshot } from "@bigpeer/engine";
 import { type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { codeOf } from "../../../protocol/test/support/failure.ts";
-import { DATA_FILE } from "../../src/lmdb/lmdb-environment.ts";
+import { DATA_FILE } from "../../src/lmdb/lmdb-file.ts";
 import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -12,8 +12,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { stringifyJson, type Value } from "@bigpeer/protocol";
-import { DATA_FILE } from "../../src/lmdb/lmdb-environment.ts";
-import { newestMeta } from "../../src/lmdb/lmdb-file.ts";
+import { DATA_FILE, newestMeta } from "../../src/lmdb/lmdb-file.ts";
 import { readStore, verifyStore } from "../../src/store-folder.ts";
 
 export interface DamageReads {

@@ -1,16 +1,21 @@
 /**
  * A process that takes the lock of a folder when it is told to, and says what came of it.
  *
- *   node script.mjs <folder>
+ *   node script.mjs <folder> [pipe]
  *
  *   acquire   answers with "taken" or with the error's message
  *   release   gives the lock back; answers "released"
+ *
+ * With `pipe` it is the lock of Windows, on a stand-in for its pipe.
  */
 
 import { createInterface } from "node:readline";
-import { acquireFolderLock, type FolderLock } from "../../src/folder-lock.ts";
+import { acquireFolderLock } from "../../src/lock/folder-lock.ts";
+import type { FolderLock } from "../../src/lock/lock-holder.ts";
+import { acquirePipeLock } from "../../src/lock/pipe-lock.ts";
+import { pipeStandIn } from "./pipe-stand-in.ts";
 
-const folder = process.argv[2] ?? "";
+const [folder = "", kind] = process.argv.slice(2);
 let lock: FolderLock | undefined;
 
 process.stdout.write('"waiting"\n');
@@ -25,7 +30,10 @@ async function answer(line: string): Promise<string> {
     return "released";
   }
   try {
-    lock = await acquireFolderLock(folder);
+    lock =
+      kind === "pipe"
+        ? await acquirePipeLock(folder, pipeStandIn)
+        : await acquireFolderLock(folder);
     lock.announce("http://127.0.0.1:1");
     return "taken";
   } catch (error) {

@@ -20,13 +20,20 @@ import {
 import { VERSION } from "../config/version.ts";
 import { backup, type CopyReport, restore } from "../maintenance/backup.ts";
 import { verifyDataFolder } from "../maintenance/verify-command.ts";
-import { createLog, describeError, type Log, type LogOptions } from "../observability/log.ts";
+import {
+  type AdjustableLog,
+  createAdjustableLog,
+  describeError,
+  type Log,
+  type LogLevel,
+  type LogOptions,
+} from "../observability/log.ts";
 import type { AppName } from "../registry/app.ts";
 import { curlLines, type Quickstart } from "../registry/quickstart.ts";
 import { type RunningServer, startServer } from "../server.ts";
 import { clusterStatusText } from "./cluster-status-command.ts";
 import { type CommandLine, type CommandName, parseCommandLine, usage } from "./command-line.ts";
-import { type SignalSource, waitForStop } from "./signals.ts";
+import { type SignalSource, StopSignals } from "./signals.ts";
 
 /** Maximum number of apps in the banner. */
 const APPS_SHOWN_MAX = 10;
@@ -48,6 +55,7 @@ interface Call {
   readonly flags: ReadonlyMap<string, string>;
   readonly config: Config;
   readonly log: Log;
+  readonly setLogLevel: AdjustableLog["setLevel"];
   readonly host: CommandHost;
 }
 
@@ -82,10 +90,11 @@ async function runChecked(
   host: CommandHost,
 ): Promise<number> {
   const format = lineFormat(config.logFormat, host.isTerminal);
-  const log = createLog({ level: config.logLevel, format, write: host.printError });
+  const options = { level: config.logLevel, format, write: host.printError };
+  const { log, setLevel: setLogLevel } = createAdjustableLog(options);
   for (const warning of warnings) log("warn", warning);
   try {
-    return await RUNNERS[line.name]({ flags: line.flags, config, log, host });
+    return await RUNNERS[line.name]({ flags: line.flags, config, log, setLogLevel, host });
   } catch (error) {
     host.printError(`bigpeer: ${describeError(error)}\n`);
     return 1;
@@ -99,9 +108,11 @@ function lineFormat(format: LogFormat, isTerminal: boolean): LogOptions["format"
 
 /** Runners of the commands, with a checked configuration. */
 const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number> } = {
-  serve: async ({ config, log, host }) => {
+  serve: async (call) => {
+    const { config, log, host } = call;
     // From here on, so that a signal during startup is not lost.
-    const stop = waitForStop(host.signals);
+    const signals = new StopSignals(host.signals);
+    watchLogLevel(call);
     const failures = new EventEmitter<{ failure: [unknown] }>();
     const failed = once(failures, "failure");
     const onFatal = (error: unknown): boolean => failures.emit("failure", error);
@@ -110,13 +121,14 @@ const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number>
     const hasTls = config.tls !== undefined || config.replicationTls !== undefined;
     if (hasTls) host.signals.on("SIGHUP", () => server.reloadTls());
     host.print(banner(server, config.dataDir, host.isOutputTerminal));
-    const ended = await Promise.race([stop, failed]);
-    const isFailed = typeof ended !== "string";
-    if (isFailed) log("error", `closing, because of this: ${describeError(ended[0])}`);
-    else log("info", `${ended}: closing`);
+    const stopped = drained(server, signals, config, log);
+    const failure = await Promise.race([stopped, failed]);
+    if (failure !== undefined) {
+      log("error", `closing, because of this: ${describeError(failure[0])}`);
+    }
     await server.close();
     log("info", "closed");
-    return isFailed ? 1 : 0;
+    return failure === undefined ? 0 : 1;
   },
   backup: async ({ flags, config, host }) => {
     const to = resolve(flags.get("--to") ?? "");
@@ -145,6 +157,37 @@ const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number>
     return problems === 0 ? 0 : 1;
   },
 };
+
+/** Resolves when the server is to be closed: after the first signal and the shutdown delay. */
+async function drained(
+  server: RunningServer,
+  signals: StopSignals,
+  { shutdownDelayMs }: Config,
+  log: Log,
+): Promise<void> {
+  const signal = await signals.first;
+  server.announceClose();
+  if (shutdownDelayMs > 0) {
+    log("info", `${signal}: serving for ${shutdownDelayMs / 1000} s more, while /readyz fails`);
+    await signals.delay(shutdownDelayMs);
+  }
+  log("info", `${signal}: closing`);
+}
+
+/** SIGUSR2 switches between the level of the settings and `debug`. */
+function watchLogLevel({ config, log, setLogLevel, host }: Call): void {
+  const configured = config.logLevel;
+  const other: LogLevel = configured === "debug" ? "info" : "debug";
+  let isOther = false;
+  host.signals.on("SIGUSR2", () => {
+    isOther = !isOther;
+    const level = isOther ? other : configured;
+    // The line is written whatever the levels are.
+    setLogLevel("debug");
+    log("info", `SIGUSR2: the log level is ${level}`);
+    setLogLevel(level);
+  });
+}
 
 function banner(server: RunningServer, dataDir: string, isTerminal: boolean): string {
   const { managementUrl, replicationUrl } = server;

@@ -108,6 +108,7 @@ export interface Config {
   readonly attachmentSizeMax: number;
   readonly attachmentGraceMs: number;
   readonly syncConnectionsMax: number;
+  readonly shutdownDelayMs: number;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly isClockAccepted: boolean;
@@ -160,6 +161,7 @@ export function readConfig(
     attachmentSizeMax: CHECKS["attachment-size-max"](given("attachment-size-max")),
     attachmentGraceMs: CHECKS["attachment-grace"](given("attachment-grace")) * 1000,
     syncConnectionsMax: CHECKS["sync-connections"](given("sync-connections")),
+    shutdownDelayMs: CHECKS["shutdown-delay"](given("shutdown-delay")) * 1000,
     logLevel: CHECKS["log-level"](given("log-level")),
     logFormat: CHECKS["log-format"](given("log-format")),
     isClockAccepted: CHECKS["accept-clock"](given("accept-clock")),
@@ -414,6 +416,7 @@ const APP_IDLE: NumberRange = { unit: "seconds", min: 1, max: 366 * 86_400 };
 const APP_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
 const ATTACHMENT_SIZE: NumberRange = { unit: "bytes", min: 1, max: 1024 ** 4 };
 const ATTACHMENT_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
+const SHUTDOWN_DELAY: NumberRange = { unit: "seconds", min: 0, max: 3_600 };
 const CUT_OFF: NumberRange = { unit: "seconds", min: 1, max: 86_400 };
 const AWAY: NumberRange = { unit: "seconds", min: 1, max: 366 * 86_400 };
 const SYNC_CONNECTIONS: NumberRange = { unit: "connections", min: 0, max: 1_000_000 };
@@ -466,6 +469,7 @@ const CHECKS = {
   "attachment-size-max": (given: Given) => checkNumber(given, ATTACHMENT_SIZE),
   "attachment-grace": (given: Given) => checkNumber(given, ATTACHMENT_GRACE),
   "sync-connections": (given: Given) => checkNumber(given, SYNC_CONNECTIONS),
+  "shutdown-delay": (given: Given) => checkNumber(given, SHUTDOWN_DELAY),
   "log-level": (given: Given) => checkChoice(given, LOG_LEVELS),
   "log-format": (given: Given) => checkChoice(given, LOG_FORMATS),
   "accept-clock": checkSwitch,

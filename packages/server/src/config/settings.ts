@@ -48,6 +48,7 @@ export type SettingName =
   | "attachment-size-max"
   | "attachment-grace"
   | "sync-connections"
+  | "shutdown-delay"
   | "log-level"
   | "log-format"
   | "accept-clock";
@@ -516,8 +517,17 @@ const BOUNDS: SettingGroup = {
 };
 
 const OPERATION: SettingGroup = {
-  title: "Logs and clock",
+  title: "Shutdown, logs and clock",
   settings: [
+    {
+      name: "shutdown-delay",
+      flag: "--shutdown-delay",
+      env: "BIGPEER_SHUTDOWN_DELAY_S",
+      type: "number",
+      argument: "S",
+      default: "0",
+      meaning: "seconds for which a server that is stopped still serves, while /readyz fails",
+    },
     {
       name: "log-level",
       flag: "--log-level",

@@ -1,5 +1,6 @@
 /**
- * API page, `/docs/api`: Swagger UI over the OpenAPI document, to read and try the data API.
+ * API page, `/docs/api`: Swagger UI over the OpenAPI document of the same listener, to read and try
+ * the data API or the management API.
  *
  * Everything comes from this server, so the page works without a network, and the browser may load
  * nothing else. The files of Swagger UI are copied beside the built server; a server that runs from
@@ -10,7 +11,7 @@ import { type Answer, contentAnswer, redirectAnswer } from "../http/answer.ts";
 import { FixedContent } from "../http/fixed-content.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { Refusal } from "../http/refusal.ts";
-import { type Endpoint, messageBody } from "../http/router.ts";
+import { type Endpoint, type FailureBody, messageBody } from "../http/router.ts";
 import { StaticFiles } from "../http/static-files.ts";
 import { securityHeaders } from "./page-security.ts";
 
@@ -25,12 +26,13 @@ const PLAIN = "text/plain; charset=utf-8";
 const PAGE_NAME = "";
 
 /** Links are relative: a proxy may serve the server under a path of its own. */
-const PAGE = `<!doctype html>
+function pageText(title: string): string {
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Big Peer data API</title>
+<title>${title}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="api/swagger-ui.css">
 </head>
@@ -42,6 +44,7 @@ const PAGE = `<!doctype html>
 </body>
 </html>
 `;
+}
 
 /** Separate file, because the page may not have inline scripts. */
 const START = `SwaggerUIBundle({
@@ -73,11 +76,16 @@ export interface ApiPageOptions {
   /** URL of the server for clients, when it differs from that of the page. */
   readonly serverUrl?: string | undefined;
   readonly folder?: URL | undefined;
+  /** By default that of the data API. */
+  readonly title?: string;
+  /** Error body of the listener. */
+  readonly failureBody?: FailureBody;
 }
 
 export function apiPageEndpoints(options: ApiPageOptions): Endpoint[] {
   const page = new ApiPage(options);
-  const shared = { name: "docs", methods: ["GET", "HEAD"], failureBody: messageBody };
+  const { failureBody = messageBody } = options;
+  const shared = { name: "docs", methods: ["GET", "HEAD"], failureBody };
   return [
     { ...shared, path: "/docs/api", answer: (request) => page.answer(PAGE_NAME, request) },
     { ...shared, path: "/docs/api/", answer: () => redirectAnswer("../api") },
@@ -93,14 +101,14 @@ class ApiPage {
   readonly #files: StaticFiles;
   readonly #own: ReadonlyMap<string, FixedContent>;
 
-  constructor({ serverUrl, folder = FOLDER }: ApiPageOptions) {
+  constructor({ serverUrl, folder = FOLDER, title = "Big Peer data API" }: ApiPageOptions) {
     const called = serverUrl === undefined ? "'self'" : `'self' ${new URL(serverUrl).origin}`;
     const headers = securityHeaders({ "img-src": "'self' data: blob:", "connect-src": called });
     const create = (text: string, type: string): FixedContent =>
       new FixedContent(Buffer.from(text), { "content-type": type, ...headers });
     this.#files = new StaticFiles(folder, () => headers);
     this.#own = new Map([
-      [PAGE_NAME, create(PAGE, HTML)],
+      [PAGE_NAME, create(pageText(title), HTML)],
       ["start.js", create(START, SCRIPT)],
     ]);
   }

@@ -14,7 +14,7 @@ const LINKS = [
   { name: "apiDocs", href: "docs/api", meaning: "the data API, to read and to try" },
   { name: "openapi", href: "openapi.json", meaning: "the same as an OpenAPI document" },
   { name: "api", href: "api/v4", meaning: "where the operations of the data API begin" },
-  { name: "health", href: "health/ready", meaning: "whether the server can be given work" },
+  { name: "health", href: "readyz", meaning: "whether the server can be given work" },
   { name: "metrics", href: "metrics", meaning: "figures for Prometheus" },
 ] as const;
 

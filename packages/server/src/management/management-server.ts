@@ -18,7 +18,7 @@ import {
   type NamedAnswer,
   type RefusedBound,
 } from "../http/http-server.ts";
-import { isDataPath, Router } from "../http/router.ts";
+import { type Endpoint, isDataPath, Router } from "../http/router.ts";
 import type { Log } from "../observability/log.ts";
 import { requestLine } from "../observability/log-events.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -60,7 +60,9 @@ export interface ManagementOptions {
   readonly platform: Platform;
   /** URL of the data API, for the answer to a path of it. */
   readonly dataUrl?: () => string | undefined;
-  /** State for `/health/ready`. */
+  /** Endpoints beside the API, for everyone: its OpenAPI document and the page to try it. */
+  readonly pages?: readonly Endpoint[];
+  /** State for `/readyz`. */
   readonly health?: () => Health;
   /** See HttpOptions. */
   readonly onRefused?: (bound: RefusedBound) => void;
@@ -73,12 +75,12 @@ export interface ManagementOptions {
 
 /** Resolves when it listens. Throws PeerError `config.invalid` when it must not or cannot. */
 export async function startManagement(options: ManagementOptions): Promise<ManagementServer> {
-  const { config, log, health = () => "ready" as const } = options;
+  const { config, log, pages = [], health = () => "ready" as const } = options;
   const { managementHost: host, managementPort: port, tls, trustedProxies } = config;
   assert(port !== undefined, "a port for the management API");
   checkServable(config);
   const router = new Router({
-    endpoints: [...managementEndpoints(options), ...healthEndpoints(health)],
+    endpoints: [...managementEndpoints(options), ...healthEndpoints(health), ...pages],
     dataEndpoints: [],
     elsewhere: (path) => elsewhere(path, options.dataUrl?.()),
     failureBody: problemBody,
@@ -152,8 +154,7 @@ export function managementElsewhere(path: string): string | undefined {
 }
 
 /** Paths of the data listener beside the data API. */
-const DATA_PORT_PATH =
-  /^(?:\/docs(?:\/.*)?|\/openapi\.json|\/metrics|(?:\/[^/]+)?(?:\/sync|\/auth\/login))$/;
+const DATA_PORT_PATH = /^(?:\/docs(?:\/.*)?|\/metrics|(?:\/[^/]+)?(?:\/sync|\/auth\/login))$/;
 
 function elsewhere(path: string, dataUrl: string | undefined): string | undefined {
   if (!isDataPath(path) && !DATA_PORT_PATH.test(path)) return undefined;

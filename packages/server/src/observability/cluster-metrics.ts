@@ -3,6 +3,8 @@
  * read; docs/operating.md has the table.
  */
 
+import { metricText, type Sample } from "./exposition.ts";
+
 export interface ClusterStats {
   /** Nodes that are alive, this one included. */
   readonly nodes: number;
@@ -21,33 +23,21 @@ export function clusterMetricsText(stats: ClusterStats | undefined): string {
   if (stats === undefined) return "";
   const { nodes, ageSeconds, stores } = stats;
   return [
-    ...gauge("nodes", "Nodes that are alive, this one included.", [["", nodes]]),
-    ...gauge("age_seconds", "How long ago the log was reached.", [["", ageSeconds]]),
-    ...gauge(
+    gauge("nodes", "Nodes that are alive, this one included.", [[{}, nodes]]),
+    gauge("age_seconds", "Time since this node reached the log.", [[{}, ageSeconds]]),
+    gauge(
       "evaluating",
-      "Whether this node evaluates the writes of a store.",
-      stores.map(({ store, isEvaluating }) => [labelOf(store), isEvaluating ? 1 : 0]),
+      "1 if this node evaluates the writes of a store, else 0.",
+      stores.map(({ store, isEvaluating }) => [{ store }, isEvaluating ? 1 : 0]),
     ),
-    ...gauge(
+    gauge(
       "sequence",
       "Last entry of the log that a store has.",
-      stores.map(({ store, sequence }) => [labelOf(store), sequence]),
+      stores.map(({ store, sequence }) => [{ store }, sequence]),
     ),
   ].join("");
 }
 
-function labelOf(store: string): string {
-  return `{store="${store}"}`;
-}
-
-function gauge(
-  name: string,
-  help: string,
-  samples: readonly (readonly [labels: string, value: number])[],
-): string[] {
-  const full = `bigpeer_cluster_${name}`;
-  return [
-    `# HELP ${full} ${help}\n# TYPE ${full} gauge\n`,
-    ...samples.map(([labels, value]) => `${full}${labels} ${value}\n`),
-  ];
+function gauge(name: string, help: string, samples: readonly Sample[]): string {
+  return metricText({ name: `bigpeer_cluster_${name}`, help, type: "gauge" }, samples);
 }

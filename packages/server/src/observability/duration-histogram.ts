@@ -1,19 +1,21 @@
 /**
- * Duration histogram: a histogram of durations by one label, in the text format of Prometheus.
+ * Duration histogram: counts durations in buckets, for each combination of labels, in the text
+ * format of Prometheus.
  *
- * The library of the other metrics looks up labels and buckets by text on each observation. That is
- * too slow for every request, so this one counts in arrays.
+ * An observation only adds to an array: it is on the path of every request. Callers that observe
+ * often keep the result of `of`.
  */
+
+import { headText, type Labels, labelsText, numberText, sampleLine } from "./exposition.ts";
 
 export interface HistogramOptions {
   readonly name: string;
   readonly help: string;
-  readonly label: string;
   /** Upper bounds of the buckets in seconds, ascending. */
   readonly bounds: readonly number[];
 }
 
-/** Observations of one value of the label. */
+/** Observations of one combination of labels. */
 export class Durations {
   readonly #bounds: readonly number[];
   /** Count of each bucket, not cumulative; the last one is for values above all bounds. */
@@ -33,40 +35,47 @@ export class Durations {
     this.#sum += seconds;
   }
 
-  /** The samples, with `label` on each. */
-  lines(name: string, label: string): string[] {
+  /** The samples, with `labels` on each. */
+  text(name: string, labels: string): string {
+    const rest = labels === "" ? "" : `,${labels}`;
     let count = 0;
     const buckets = this.#counts.map((own, i) => {
       count += own;
-      return `${name}_bucket{le="${this.#bounds[i] ?? "+Inf"}",${label}} ${count}`;
+      const bound = numberText(this.#bounds[i] ?? Number.POSITIVE_INFINITY);
+      return sampleLine(`${name}_bucket`, `le="${bound}"${rest}`, count);
     });
-    return [...buckets, `${name}_sum{${label}} ${this.#sum}`, `${name}_count{${label}} ${count}`];
+    const sum = sampleLine(`${name}_sum`, labels, this.#sum);
+    return buckets.join("") + sum + sampleLine(`${name}_count`, labels, count);
   }
 }
 
 export class DurationHistogram {
   readonly #options: HistogramOptions;
+  /** By the text of their labels. */
   readonly #durations = new Map<string, Durations>();
 
   constructor(options: HistogramOptions) {
     this.#options = options;
   }
 
-  /** Frequent callers keep the result. The value must need no escapes. */
-  of(value: string): Durations {
-    const known = this.#durations.get(value);
+  /** Starts at zero if the combination is new. */
+  of(labels: Labels): Durations {
+    const key = labelsText(labels);
+    const known = this.#durations.get(key);
     if (known !== undefined) return known;
     const made = new Durations(this.#options.bounds);
-    this.#durations.set(value, made);
+    this.#durations.set(key, made);
     return made;
   }
 
+  remove(labels: Labels): void {
+    this.#durations.delete(labelsText(labels));
+  }
+
   text(): string {
-    const { name, help, label } = this.#options;
-    const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`];
-    for (const [value, durations] of this.#durations) {
-      lines.push(...durations.lines(name, `${label}="${value}"`));
-    }
-    return `${lines.join("\n")}\n`;
+    const { name, help } = this.#options;
+    const parts = [headText({ name, help, type: "histogram" })];
+    for (const [labels, durations] of this.#durations) parts.push(durations.text(name, labels));
+    return parts.join("");
   }
 }

@@ -3,6 +3,8 @@
  * docs/operating.md has the table.
  */
 
+import { metricText, type Sample } from "./exposition.ts";
+
 /** Statistics of the links of an app. */
 export interface LinkStats {
   readonly pulledDocuments: number;
@@ -27,7 +29,7 @@ interface Metric {
   readonly type: "counter" | "gauge";
   readonly help: string;
   /** Samples of one app: labels beside it, and the value. */
-  readonly samples: (stats: LinkStats) => Iterable<readonly [labels: string, value: number]>;
+  readonly samples: (stats: LinkStats) => Iterable<Sample>;
 }
 
 const METRICS: readonly Metric[] = [
@@ -40,43 +42,43 @@ const METRICS: readonly Metric[] = [
   {
     name: "lag_transactions",
     type: "gauge",
-    help: "Transactions of the other side that are not here, at the slowest link.",
-    samples: ({ lagTransactions }) => [["", lagTransactions]],
+    help: "Transactions of the other side that have not arrived here, at the slowest link.",
+    samples: ({ lagTransactions }) => [[{}, lagTransactions]],
   },
   {
     name: "lag_seconds",
     type: "gauge",
-    help: "How old what is here is, at the slowest link.",
-    samples: ({ lagSeconds }) => [["", lagSeconds]],
+    help: "Age of the replicated data here, at the slowest link.",
+    samples: ({ lagSeconds }) => [[{}, lagSeconds]],
   },
   {
     name: "documents_total",
     type: "counter",
-    help: "Documents that came and went.",
+    help: "Documents received and sent.",
     samples: ({ pulledDocuments, servedDocuments }) => [
-      [label("direction", "pulled"), pulledDocuments],
-      [label("direction", "served"), servedDocuments],
+      [{ direction: "pulled" }, pulledDocuments],
+      [{ direction: "served" }, servedDocuments],
     ],
   },
   {
     name: "bytes_total",
     type: "counter",
-    help: "Bytes of the messages with them.",
+    help: "Bytes of the messages that carry them.",
     samples: ({ pulledBytes, servedBytes }) => [
-      [label("direction", "pulled"), pulledBytes],
-      [label("direction", "served"), servedBytes],
+      [{ direction: "pulled" }, pulledBytes],
+      [{ direction: "served" }, servedBytes],
     ],
   },
   {
     name: "missing_attachments",
     type: "gauge",
-    help: "Contents that documents refer to and that are not here.",
-    samples: ({ missingContents: count }) => (count === undefined ? [] : [["", count]]),
+    help: "Attachments that documents refer to and whose content is not here.",
+    samples: ({ missingContents: count }) => (count === undefined ? [] : [[{}, count]]),
   },
   {
     name: "errors_total",
     type: "counter",
-    help: "Links that ended or were not made, by the reason.",
+    help: "Links that ended or failed, by the reason.",
     samples: ({ errors }) => labelled("code", errors),
   },
 ];
@@ -84,25 +86,15 @@ const METRICS: readonly Metric[] = [
 /** All metrics, including those without samples. */
 export function linkMetricsText(stats: StatsByApp): string {
   const apps = [...stats];
-  const lines: string[] = [];
-  for (const { name: short, type, help, samples } of METRICS) {
-    const name = `bigpeer_replication_${short}`;
-    const samplesOfAll = apps.flatMap(([appId, of]) =>
-      Array.from(samples(of), ([labels, value]) => {
-        const all = labels === "" ? label("app", appId) : `${label("app", appId)},${labels}`;
-        return `${name}{${all}} ${value}`;
-      }),
+  const texts = METRICS.map(({ name, type, help, samples }) => {
+    const ofAll = apps.flatMap(([app, of]) =>
+      Array.from(samples(of), ([labels, value]): Sample => [{ app, ...labels }, value]),
     );
-    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samplesOfAll);
-  }
-  return `${lines.join("\n")}\n`;
+    return metricText({ name: `bigpeer_replication_${name}`, type, help }, ofAll);
+  });
+  return texts.join("");
 }
 
-function labelled(name: string, counts: ReadonlyMap<string, number>): [string, number][] {
-  return Array.from(counts, ([value, count]) => [label(name, value), count]);
-}
-
-/** Values are ids of apps and fixed words, which need no escapes. */
-function label(name: string, value: string): string {
-  return `${name}="${value}"`;
+function labelled(name: string, counts: ReadonlyMap<string, number>): Sample[] {
+  return Array.from(counts, ([value, count]) => [{ [name]: value }, count]);
 }

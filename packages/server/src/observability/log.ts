@@ -35,7 +35,17 @@ const API_KEY = /(bp_[0-9a-f]{8}_)[\w-]+/g;
 /** A JSON Web Token, even without its signature. */
 const WEB_TOKEN = /eyJ[\w-]+\.[\w-]+(\.[\w-]*)?/g;
 
-export function createLog({ level, format, write }: LogOptions): Log {
+/** Log whose level can be changed while it is in use. */
+export interface AdjustableLog {
+  readonly log: Log;
+  readonly setLevel: (level: LogLevel) => void;
+}
+
+export function createLog(options: LogOptions): Log {
+  return createAdjustableLog(options).log;
+}
+
+export function createAdjustableLog({ level, format, write }: LogOptions): AdjustableLog {
   const options = {
     level,
     // The log collector knows the host and the process.
@@ -49,7 +59,12 @@ export function createLog({ level, format, write }: LogOptions): Log {
     write(format === "json" ? safe : textOf(safe));
   };
   const logger = pino(options, { write: take });
-  return (each, message, fields) => logger[each](fields, message);
+  return {
+    log: (each, message, fields) => logger[each](fields, message),
+    setLevel: (to) => {
+      logger.level = to;
+    },
+  };
 }
 
 /** `time level message`, then the fields. */

@@ -11,10 +11,11 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { DATA_FILE } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { type ClusterStats, clusterMetricsText } from "./cluster-metrics.ts";
-import { DurationHistogram, type Durations } from "./duration-histogram.ts";
+import type { DurationHistogram, Durations } from "./duration-histogram.ts";
+import { CONTENT_TYPE } from "./exposition.ts";
 import { linkMetricsText, type StatsByApp } from "./link-metrics.ts";
+import { type Metric, MetricRegistry } from "./metric-registry.ts";
 import type {
   CountedRequest,
   EndedRun,
@@ -22,7 +23,7 @@ import type {
   WatchedStats,
   WatchedSync,
 } from "./metric-sources.ts";
-import { ProcessStats } from "./process-stats.ts";
+import { type LoopLag, ProcessStats } from "./process-stats.ts";
 
 export interface MetricsOptions {
   readonly version: string;
@@ -48,7 +49,7 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 const COLLECTIONS_COUNTED_MAX = 1_000;
 
 export class Metrics {
-  readonly #registry = new Registry();
+  readonly #registry = new MetricRegistry();
   readonly #requests: RequestMetrics;
   readonly #apps: AppMetrics;
   readonly #sync: SyncMetrics;
@@ -61,10 +62,8 @@ export class Metrics {
   constructor(options: MetricsOptions) {
     this.#links = options.links ?? (() => []);
     this.#cluster = options.cluster ?? (() => undefined);
-    gauge(this.#registry, "bigpeer_info", "1; the version is the label.", ["version"]).set(
-      { version: options.version },
-      1,
-    );
+    const about = this.#registry.gauge("bigpeer_info", "Always 1; the label is the version.");
+    about.set({ version: options.version }, 1);
     this.#requests = new RequestMetrics(this.#registry, options.requestsInFlight);
     this.#apps = new AppMetrics(this.#registry, options.appsKnown);
     this.#sync = new SyncMetrics(this.#registry, options.sync);
@@ -73,7 +72,7 @@ export class Metrics {
   }
 
   get contentType(): string {
-    return this.#registry.contentType;
+    return CONTENT_TYPE;
   }
 
   /** Counts a request. On the path of every request, so it takes less than a microsecond. */
@@ -121,8 +120,8 @@ export class Metrics {
     this.#apps.collect();
     this.#sync.collect(this.#apps.ids);
     this.#process.collect();
-    const own = `${await this.#registry.metrics()}\n${this.#requests.text()}`;
-    return `${own}${linkMetricsText(this.#links())}${clusterMetricsText(this.#cluster())}`;
+    const links = linkMetricsText(this.#links());
+    return this.#registry.text() + links + clusterMetricsText(this.#cluster());
   }
 
   /** Stops watching the process and the apps. Repeated calls are harmless. */
@@ -145,35 +144,32 @@ interface Operation {
 class RequestMetrics {
   readonly #operations = new Map<string, Operation>();
   readonly #countInFlight: () => number;
-  readonly #durations = new DurationHistogram({
-    name: "bigpeer_http_request_duration_seconds",
-    help: "Time from the head of a request to its answer.",
-    label: "operation",
-    bounds: DURATIONS_S,
-  });
-  readonly #requests: Counter;
-  readonly #inFlight: Gauge;
-  readonly #requestBytes: Counter;
-  readonly #responseBytes: Counter;
-  readonly #failedCredentials: Counter;
-  readonly #bounds: Counter;
+  readonly #durations: DurationHistogram;
+  readonly #requests: Metric;
+  readonly #inFlight: Metric;
+  readonly #requestBytes: Metric;
+  readonly #responseBytes: Metric;
+  readonly #failedCredentials: Metric;
+  readonly #bounds: Metric;
 
-  constructor(registry: Registry, countInFlight: () => number) {
+  constructor(registry: MetricRegistry, countInFlight: () => number) {
     this.#countInFlight = countInFlight;
-    const count = (name: string, help: string, ...labels: string[]): Counter =>
-      counter(registry, `bigpeer_${name}`, help, labels);
-    const labels = ["operation", "method", "status"];
-    this.#requests = count("http_requests_total", "Requests answered.", ...labels);
-    const inFlight = "Requests that are not answered yet.";
-    this.#inFlight = gauge(registry, "bigpeer_http_requests_in_flight", inFlight);
-    const came = "Bytes of bodies that came.";
-    this.#requestBytes = count("http_request_bytes_total", came, "operation");
-    const went = "Bytes of bodies that went out.";
-    this.#responseBytes = count("http_response_bytes_total", went, "operation");
-    const failed = "Credentials that opened nothing.";
+    const count = (name: string, help: string): Metric => registry.counter(`bigpeer_${name}`, help);
+    this.#requests = count("http_requests_total", "Requests answered.");
+    this.#durations = registry.histogram({
+      name: "bigpeer_http_request_duration_seconds",
+      help: "Time from the head of a request to its answer.",
+      bounds: DURATIONS_S,
+    });
+    const inFlight = "Requests without an answer yet.";
+    this.#inFlight = registry.gauge("bigpeer_http_requests_in_flight", inFlight);
+    this.#requestBytes = count("http_request_bytes_total", "Bytes of request bodies received.");
+    this.#responseBytes = count("http_response_bytes_total", "Bytes of response bodies sent.");
+    const failed = "Requests with an invalid credential.";
     this.#failedCredentials = count("failed_credentials_total", failed);
-    const refused = "Requests and connections refused or cut because of a bound.";
-    this.#bounds = count("bound_refused_total", refused, "bound");
+    this.#failedCredentials.add({}, 0);
+    const refused = "Requests and connections refused or closed because of a limit.";
+    this.#bounds = count("bound_refused_total", refused);
   }
 
   answered(request: CountedRequest): void {
@@ -187,36 +183,31 @@ class RequestMetrics {
   }
 
   credentialFailed(): void {
-    this.#failedCredentials.inc();
+    this.#failedCredentials.add({});
   }
 
   boundMet(bound: string): void {
-    this.#bounds.inc({ bound });
+    this.#bounds.add({ bound });
   }
 
   collect(): void {
-    for (const each of [this.#requests, this.#requestBytes, this.#responseBytes]) each.reset();
+    for (const each of [this.#requests, this.#requestBytes, this.#responseBytes]) each.clear();
     for (const [operation, { counts, requestBytes, responseBytes }] of this.#operations) {
       for (const [method, statuses] of counts) {
         for (const [status, count] of statuses) {
-          this.#requests.inc({ operation, method, status }, count);
+          this.#requests.set({ operation, method, status }, count);
         }
       }
-      this.#requestBytes.inc({ operation }, requestBytes);
-      this.#responseBytes.inc({ operation }, responseBytes);
+      this.#requestBytes.set({ operation }, requestBytes);
+      this.#responseBytes.set({ operation }, responseBytes);
     }
-    this.#inFlight.set(this.#countInFlight());
-  }
-
-  /** Metrics that are not in the registry. */
-  text(): string {
-    return this.#durations.text();
+    this.#inFlight.set({}, this.#countInFlight());
   }
 
   #operation(name: string): Operation {
     const known = this.#operations.get(name);
     if (known !== undefined) return known;
-    const durations = this.#durations.of(name);
+    const durations = this.#durations.of({ operation: name });
     const made = { durations, counts: new Map(), requestBytes: 0, responseBytes: 0 };
     this.#operations.set(name, made);
     return made;
@@ -239,31 +230,28 @@ interface Watch {
 /** Metrics of the stores and statements of apps. */
 class AppMetrics {
   readonly #watches = new Map<string, Watch>();
-  readonly #commits: Counter;
-  readonly #commitDurations: Histogram;
-  readonly #commitTransactions: Counter;
-  readonly #statements: Counter;
+  readonly #commits: Metric;
+  readonly #commitDurations: DurationHistogram;
+  readonly #commitTransactions: Metric;
+  readonly #statements: Metric;
   readonly #stats: ReturnType<typeof appGauges>;
   readonly #countKnown: () => number;
-  readonly #known: Gauge;
-  readonly #open: Gauge;
+  readonly #known: Metric;
+  readonly #open: Metric;
 
-  constructor(registry: Registry, countKnown: () => number) {
+  constructor(registry: MetricRegistry, countKnown: () => number) {
     this.#countKnown = countKnown;
-    this.#known = gauge(registry, "bigpeer_apps", "Apps of the server.");
-    this.#open = gauge(registry, "bigpeer_apps_open", "Apps whose stores are open.");
-    const count = (name: string, help: string, ...labels: string[]): Counter =>
-      counter(registry, `bigpeer_${name}`, help, ["app", ...labels]);
-    this.#commits = count("commits_total", "Groups of transactions written to disk.", "outcome");
-    this.#commitDurations = new Histogram({
-      registers: [registry],
+    this.#known = registry.gauge("bigpeer_apps", "Apps of the server.");
+    this.#open = registry.gauge("bigpeer_apps_open", "Apps whose store is open.");
+    const count = (name: string, help: string): Metric => registry.counter(`bigpeer_${name}`, help);
+    this.#commits = count("commits_total", "Groups of transactions written to disk.");
+    this.#commitDurations = registry.histogram({
       name: "bigpeer_commit_duration_seconds",
-      help: "Time until a group of transactions was durable.",
-      labelNames: ["app"],
-      buckets: DURATIONS_S,
+      help: "Time until a group of transactions is durable.",
+      bounds: DURATIONS_S,
     });
-    this.#commitTransactions = count("commit_transactions_total", "Transactions made durable.");
-    this.#statements = count("statements_total", "Statements that ended.", "outcome");
+    this.#commitTransactions = count("commit_transactions_total", "Durable transactions.");
+    this.#statements = count("statements_total", "Statements that ended.");
     this.#stats = appGauges(registry);
   }
 
@@ -271,12 +259,14 @@ class AppMetrics {
     const { id } = app;
     assert(!this.#watches.has(id), "an app is watched once");
     const labels = { app: id };
+    this.#begin(id);
+    const durations = this.#commitDurations.of(labels);
     const stop = app.storeFolder.store.onFlush(({ transactions, elapsedMs, isFailed }) => {
       // A flush may complete after the app was removed.
       if (this.#watches.get(id)?.app !== app) return;
-      this.#commits.inc({ ...labels, outcome: isFailed ? "failed" : "done" });
-      this.#commitDurations.observe(labels, elapsedMs / 1_000);
-      if (!isFailed) this.#commitTransactions.inc(labels, transactions);
+      this.#commits.add({ ...labels, outcome: isFailed ? "failed" : "done" });
+      durations.observe(elapsedMs / 1_000);
+      if (!isFailed) this.#commitTransactions.add(labels, transactions);
     });
     const unwatch = (): void => {
       if (this.#watches.get(id)?.app !== app) return;
@@ -285,7 +275,6 @@ class AppMetrics {
       this.#forget(id);
     };
     this.#watches.set(id, { app, unwatch });
-    this.#begin(id);
     return unwatch;
   }
 
@@ -299,9 +288,9 @@ class AppMetrics {
   }
 
   collect(): void {
-    this.#known.set(this.#countKnown());
-    this.#open.set(this.#watches.size);
-    for (const each of [this.#statements, ...Object.values(this.#stats)]) each.reset();
+    this.#known.set({}, this.#countKnown());
+    this.#open.set({}, this.#watches.size);
+    for (const each of [this.#statements, ...Object.values(this.#stats)]) each.clear();
     for (const { app } of this.#watches.values()) {
       this.#collectStatements(app);
       // A store that is closed or broken has no statistics; the others still do.
@@ -313,8 +302,8 @@ class AppMetrics {
   #collectStatements({ id, statements }: WatchedApp): void {
     const { active, completed, failed } = statements.requests.totals;
     this.#stats.statementsActive.set({ app: id }, active);
-    this.#statements.inc({ app: id, outcome: "completed" }, completed);
-    this.#statements.inc({ app: id, outcome: "failed" }, failed);
+    this.#statements.set({ app: id, outcome: "completed" }, completed);
+    this.#statements.set({ app: id, outcome: "failed" }, failed);
   }
 
   #collectStore({ id, storeFolder: { store } }: WatchedApp): void {
@@ -328,8 +317,9 @@ class AppMetrics {
       stats.logTransactions.set(app, head.logCount);
       stats.logBytes.set(app, head.logBytes);
       if (head.collections > COLLECTIONS_COUNTED_MAX) return;
-      stats.documents.set(app, 0);
-      for (const name of view.collections()) stats.documents.inc(app, view.count(name));
+      let documents = 0;
+      for (const name of view.collections()) documents += view.count(name);
+      stats.documents.set(app, documents);
     });
   }
 
@@ -339,9 +329,8 @@ class AppMetrics {
 
   /** Starts at zero, so that the first commit counts as an increase. */
   #begin(app: string): void {
-    for (const outcome of ["done", "failed"]) this.#commits.inc({ app, outcome }, 0);
-    this.#commitTransactions.inc({ app }, 0);
-    this.#commitDurations.zero({ app });
+    for (const outcome of ["done", "failed"]) this.#commits.add({ app, outcome }, 0);
+    this.#commitTransactions.add({ app }, 0);
   }
 
   #forget(app: string): void {
@@ -352,11 +341,10 @@ class AppMetrics {
 }
 
 /** Gauges of an app that are set at each scrape. */
-function appGauges(registry: Registry) {
-  const measure = (name: string, help: string): Gauge =>
-    gauge(registry, `bigpeer_${name}`, help, ["app"]);
+function appGauges(registry: MetricRegistry) {
+  const measure = (name: string, help: string): Metric => registry.gauge(`bigpeer_${name}`, help);
   return {
-    statementsActive: measure("statements_active", "Statements that run now."),
+    statementsActive: measure("statements_active", "Statements that are running."),
     queueLength: measure("write_queue_length", "Writes that are not durable yet."),
     transactionId: measure("store_transaction_id", "The last durable transaction."),
     documents: measure("store_documents", "Documents of all collections."),
@@ -370,43 +358,43 @@ function appGauges(registry: Registry) {
 /** Metrics of connected peers. */
 class SyncMetrics {
   readonly #sync: WatchedSync | undefined;
-  readonly #connections: Gauge;
-  readonly #refused: Counter;
-  readonly #sentFrames: Counter;
-  readonly #receivedFrames: Counter;
-  readonly #sentBytes: Counter;
-  readonly #receivedBytes: Counter;
-  readonly #uploads: Counter;
+  readonly #connections: Metric;
+  readonly #refused: Metric;
+  readonly #sentFrames: Metric;
+  readonly #receivedFrames: Metric;
+  readonly #sentBytes: Metric;
+  readonly #receivedBytes: Metric;
+  readonly #uploads: Metric;
   readonly #stats: ReturnType<typeof syncGauges>;
 
-  constructor(registry: Registry, sync: WatchedSync | undefined) {
+  constructor(registry: MetricRegistry, sync: WatchedSync | undefined) {
     this.#sync = sync;
-    const connected = "Peers that are connected, known or not.";
-    this.#connections = gauge(registry, "bigpeer_sync_connections", connected);
-    const count = (name: string, help: string, ...labels: string[]): Counter =>
-      counter(registry, `bigpeer_sync_${name}_total`, help, labels);
-    this.#refused = count("refused", "Peers sent away before they had a session.", "reason");
-    this.#sentFrames = count("frames_sent", "Messages to peers.", "kind");
-    this.#receivedFrames = count("frames_received", "Messages of peers.", "kind");
-    this.#sentBytes = count("bytes_sent", "Bytes of messages to peers.");
-    this.#receivedBytes = count("bytes_received", "Bytes of messages of peers.");
-    this.#uploads = count("uploads", "Uploads that have an outcome.", "app", "outcome");
+    const connected = "Connected peers, including those that are not authenticated yet.";
+    this.#connections = registry.gauge("bigpeer_sync_connections", connected);
+    const count = (name: string, help: string): Metric =>
+      registry.counter(`bigpeer_sync_${name}_total`, help);
+    this.#refused = count("refused", "Peers refused before they were authenticated.");
+    this.#sentFrames = count("frames_sent", "Messages sent to peers.");
+    this.#receivedFrames = count("frames_received", "Messages received from peers.");
+    this.#sentBytes = count("bytes_sent", "Bytes of messages sent to peers.");
+    this.#receivedBytes = count("bytes_received", "Bytes of messages received from peers.");
+    this.#uploads = count("uploads", "Uploads of peers that have an outcome.");
     this.#stats = syncGauges(registry);
   }
 
   refused(reason: string): void {
-    this.#refused.inc({ reason });
+    this.#refused.add({ reason });
   }
 
   collect(appIds: Iterable<string>): void {
     if (this.#sync === undefined) return;
     const { connectionCount, channels } = this.#sync;
-    this.#connections.set(connectionCount);
+    this.#connections.set({}, connectionCount);
     setTotals(this.#sentFrames, channels.sent.frames);
     setTotals(this.#receivedFrames, channels.received.frames);
-    setTotal(this.#sentBytes, channels.sent.bytes);
-    setTotal(this.#receivedBytes, channels.received.bytes);
-    for (const each of [this.#uploads, ...Object.values(this.#stats)]) each.reset();
+    this.#sentBytes.set({}, channels.sent.bytes);
+    this.#receivedBytes.set({}, channels.received.bytes);
+    for (const each of [this.#uploads, ...Object.values(this.#stats)]) each.clear();
     for (const app of appIds) this.#collectApp(app, this.#sync.statsOf(app));
   }
 
@@ -422,112 +410,107 @@ class SyncMetrics {
     this.#stats.behind.set({ app }, behind);
     this.#stats.lag.set({ app }, lagMs / 1_000);
     for (const [outcome, count] of Object.entries(uploads)) {
-      this.#uploads.inc({ app, outcome }, count);
+      this.#uploads.set({ app, outcome }, count);
     }
   }
 }
 
 /** Gauges of the sync of an app that are set at each scrape. */
-function syncGauges(registry: Registry) {
-  const measure = (name: string, help: string): Gauge =>
-    gauge(registry, `bigpeer_sync_${name}`, help, ["app"]);
+function syncGauges(registry: MetricRegistry) {
+  const measure = (name: string, help: string): Metric =>
+    registry.gauge(`bigpeer_sync_${name}`, help);
   return {
-    sessions: measure("sessions", "Connections that have a session."),
-    peers: measure("peers", "Peers that are connected, each counted once."),
-    watchers: measure("watchers", "Peers that want to know who is there."),
-    subscriptions: measure("subscriptions", "Subscriptions of all sessions."),
-    groups: measure("groups", "Filters that differ, over all subscriptions."),
-    queuedBytes: measure("queued_bytes", "Bytes that peers have not taken yet."),
+    sessions: measure("sessions", "Connections of peers that are authenticated."),
+    peers: measure("peers", "Connected peers, each counted once."),
+    watchers: measure("watchers", "Peers that observe presence."),
+    subscriptions: measure("subscriptions", "Subscriptions of all connected peers."),
+    groups: measure("groups", "Different subscriptions."),
+    queuedBytes: measure("queued_bytes", "Bytes that wait for peers to read them."),
     behind: measure("behind", "Subscriptions that are behind."),
-    lag: measure("lag_seconds", "Time from the last commit to the last message of it."),
+    lag: measure("lag_seconds", "Time from the last commit to the last message that it caused."),
   };
 }
 
 /** Metrics of statements on peers. */
 class RemoteMetrics {
-  readonly #requests: Counter;
-  readonly #durations: Histogram;
-  readonly #peers: Counter;
+  readonly #requests: Metric;
+  readonly #durations: Durations;
+  readonly #peers: Metric;
 
-  constructor(registry: Registry) {
-    const count = (name: string, help: string): Counter =>
-      counter(registry, `bigpeer_remote_execute_${name}_total`, help, ["result"]);
-    this.#requests = count("requests", "Statements for connected peers, by how they ended.");
-    this.#peers = count("peers", "Peers that a statement was run on, by how they answered.");
-    this.#durations = new Histogram({
-      registers: [registry],
+  constructor(registry: MetricRegistry) {
+    const count = (name: string, help: string): Metric =>
+      registry.counter(`bigpeer_remote_execute_${name}_total`, help);
+    this.#requests = count("requests", "Remote statements, by how they ended.");
+    this.#peers = count("peers", "Target peers of remote statements, by how they answered.");
+    const durations = registry.histogram({
       name: "bigpeer_remote_execute_duration_seconds",
-      help: "Time until all peers of a statement had answered, or were not waited for.",
-      buckets: DURATIONS_S,
+      help: "Time until all peers of a remote statement answered or the server stopped waiting.",
+      bounds: DURATIONS_S,
     });
+    this.#durations = durations.of({});
   }
 
   ended({ result, elapsedMs, peers }: EndedRun): void {
-    this.#requests.inc({ result });
+    this.#requests.add({ result });
     this.#durations.observe(elapsedMs / 1_000);
-    for (const answered of peers) this.#peers.inc({ result: answered });
+    for (const answered of peers) this.#peers.add({ result: answered });
   }
 }
 
 /** Metrics of the process, under the names that dashboards for Node expect. */
 class ProcessMetrics {
   readonly #stats: ProcessStats;
-  readonly #cpu: Counter;
-  readonly #cpuUser: Counter;
-  readonly #cpuSystem: Counter;
-  readonly #start: Gauge;
-  readonly #resident: Gauge;
-  readonly #openFiles: Gauge;
-  readonly #heapTotal: Gauge;
-  readonly #heapUsed: Gauge;
-  readonly #external: Gauge;
-  readonly #lag: { readonly [name in "mean" | "p50" | "p99" | "max"]: Gauge };
+  readonly #cpu: Metric;
+  readonly #cpuUser: Metric;
+  readonly #cpuSystem: Metric;
+  readonly #start: Metric;
+  readonly #resident: Metric;
+  readonly #openFiles: Metric;
+  readonly #heapTotal: Metric;
+  readonly #heapUsed: Metric;
+  readonly #external: Metric;
+  readonly #lag: { readonly [name in keyof LoopLag]: Metric };
 
-  constructor(registry: Registry) {
-    const measure = (name: string, help: string): Gauge => gauge(registry, name, help);
-    const cpu = (part: string): Counter =>
-      counter(registry, `process_cpu_${part}seconds_total`, "Time on a processor.");
-    const lag = (part: string): Gauge =>
-      measure(
-        `nodejs_eventloop_lag_${part}_seconds`,
-        "Lateness of the event loop since last read.",
-      );
+  constructor(registry: MetricRegistry) {
+    const measure = (name: string, help: string): Metric => registry.gauge(name, help);
+    const cpu = (part: string): Metric =>
+      registry.counter(`process_cpu_${part}seconds_total`, "Processor time.");
+    const lag = (part: string): Metric =>
+      measure(`nodejs_eventloop_lag_${part}_seconds`, "Delay of the event loop since last scrape.");
     this.#cpu = cpu("");
     this.#cpuUser = cpu("user_");
     this.#cpuSystem = cpu("system_");
-    this.#start = measure("process_start_time_seconds", "When the process began, since 1970.");
+    this.#start = measure("process_start_time_seconds", "Start of the process, since 1970.");
     this.#resident = measure("process_resident_memory_bytes", "Memory of the process.");
     this.#openFiles = measure("process_open_fds", "Open files and connections.");
     this.#heapTotal = measure("nodejs_heap_size_total_bytes", "Memory for JavaScript values.");
     this.#heapUsed = measure("nodejs_heap_size_used_bytes", "Memory of JavaScript values.");
     this.#external = measure("nodejs_external_memory_bytes", "Memory of buffers.");
     this.#lag = { mean: lag("mean"), p50: lag("p50"), p99: lag("p99"), max: lag("max") };
-    const pauses = new Histogram({
-      registers: [registry],
+    const pauses = registry.histogram({
       name: "nodejs_gc_duration_seconds",
       help: "Pauses of the garbage collector.",
-      labelNames: ["kind"],
-      buckets: PAUSES_S,
+      bounds: PAUSES_S,
     });
-    this.#stats = new ProcessStats((kind, seconds) => pauses.observe({ kind }, seconds));
+    this.#stats = new ProcessStats((kind, seconds) => pauses.of({ kind }).observe(seconds));
   }
 
   collect(): void {
     const reading = this.#stats.read();
     const { cpuUserSeconds, cpuSystemSeconds, openFiles, loopLag } = reading;
-    setTotal(this.#cpu, cpuUserSeconds + cpuSystemSeconds);
-    setTotal(this.#cpuUser, cpuUserSeconds);
-    setTotal(this.#cpuSystem, cpuSystemSeconds);
-    this.#start.set(reading.startSeconds);
-    this.#resident.set(reading.residentBytes);
-    if (openFiles !== undefined) this.#openFiles.set(openFiles);
-    this.#heapTotal.set(reading.heapTotalBytes);
-    this.#heapUsed.set(reading.heapUsedBytes);
-    this.#external.set(reading.externalBytes);
-    this.#lag.mean.set(loopLag.mean);
-    this.#lag.p50.set(loopLag.p50);
-    this.#lag.p99.set(loopLag.p99);
-    this.#lag.max.set(loopLag.max);
+    this.#cpu.set({}, cpuUserSeconds + cpuSystemSeconds);
+    this.#cpuUser.set({}, cpuUserSeconds);
+    this.#cpuSystem.set({}, cpuSystemSeconds);
+    this.#start.set({}, reading.startSeconds);
+    this.#resident.set({}, reading.residentBytes);
+    if (openFiles !== undefined) this.#openFiles.set({}, openFiles);
+    this.#heapTotal.set({}, reading.heapTotalBytes);
+    this.#heapUsed.set({}, reading.heapUsedBytes);
+    this.#external.set({}, reading.externalBytes);
+    this.#lag.mean.set({}, loopLag.mean);
+    this.#lag.p50.set({}, loopLag.p50);
+    this.#lag.p99.set({}, loopLag.p99);
+    this.#lag.max.set({}, loopLag.max);
   }
 
   close(): void {
@@ -535,34 +518,9 @@ class ProcessMetrics {
   }
 }
 
-function counter(
-  registry: Registry,
-  name: string,
-  help: string,
-  labelNames: readonly string[] = [],
-): Counter {
-  return new Counter({ registers: [registry], name, help, labelNames });
-}
-
-function gauge(
-  registry: Registry,
-  name: string,
-  help: string,
-  labelNames: readonly string[] = [],
-): Gauge {
-  return new Gauge({ registers: [registry], name, help, labelNames });
-}
-
-/** Sets a counter to a total that is counted elsewhere. */
-function setTotal(total: Counter, value: number): void {
-  total.reset();
-  total.inc(value);
-}
-
-/** The same by kind. */
-function setTotals(total: Counter, counts: ReadonlyMap<string, number>): void {
-  total.reset();
-  for (const [kind, count] of counts) total.inc({ kind }, count);
+/** Sets a counter to totals that are counted elsewhere, by kind. */
+function setTotals(total: Metric, counts: ReadonlyMap<string, number>): void {
+  for (const [kind, count] of counts) total.set({ kind }, count);
 }
 
 function attempt(work: () => void): void {

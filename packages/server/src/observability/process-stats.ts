@@ -2,8 +2,7 @@
  * Process statistics: CPU, memory, open files and event loop delay of the process, read on demand.
  *
  * Two need continuous measurement: the delay of the event loop and the pauses of the garbage
- * collector. Both end with `close`, so a process can start and stop servers; those of the metrics
- * library cannot be stopped.
+ * collector. Both end with `close`, so a process can start and stop servers.
  */
 
 import { readdirSync } from "node:fs";

@@ -1,12 +1,16 @@
 /**
- * OpenAPI endpoints: serve the OpenAPI document without a credential. It describes how to call the
- * server and reveals nothing of its data.
+ * OpenAPI endpoints: serve the OpenAPI documents without a credential, each on the listener of its
+ * API. A document describes how to call the server and reveals nothing of its data.
  */
 
-import { stringifyJson } from "@bigpeer/protocol";
+import { stringifyJson, type ValueObject } from "@bigpeer/protocol";
 import { FixedContent } from "../http/fixed-content.ts";
-import { type Endpoint, messageBody } from "../http/router.ts";
+import { type Endpoint, type FailureBody, messageBody } from "../http/router.ts";
+import { problemBody } from "../management/problem.ts";
+import { managementDocument } from "./management-document.ts";
 import { type OpenApiOptions, openApiDocument } from "./openapi.ts";
+
+const PATH = "/openapi.json";
 
 export interface OpenApiEndpoints {
   /** `/openapi.json`. */
@@ -16,22 +20,29 @@ export interface OpenApiEndpoints {
 }
 
 export function openApiEndpoints(options: OpenApiOptions): OpenApiEndpoints {
+  const endpoint = documentEndpoint(() => openApiDocument(options), messageBody);
+  return { endpoints: [endpoint], dataEndpoints: [{ ...endpoint, path: "/swagger.json" }] };
+}
+
+/** `/openapi.json` of the management listener. */
+export function managementOpenApiEndpoint({ version }: { readonly version: string }): Endpoint {
+  return documentEndpoint(() => managementDocument({ version }), problemBody);
+}
+
+/** Creates the document when it is first requested. */
+function documentEndpoint(create: () => ValueObject, failureBody: FailureBody): Endpoint {
   let made: FixedContent | undefined;
   const document = (): FixedContent => {
-    made ??= new FixedContent(Buffer.from(stringifyJson(openApiDocument(options))), {
-      "content-type": "application/json",
-    });
+    const headers = { "content-type": "application/json" };
+    made ??= new FixedContent(Buffer.from(stringifyJson(create())), headers);
     return made;
   };
-  const endpoint: Omit<Endpoint, "path"> = {
+  return {
     name: "openapi",
+    path: PATH,
     methods: ["GET", "HEAD"],
     isJsonOnly: true,
-    failureBody: messageBody,
+    failureBody,
     answer: (request) => document().answer(request),
-  };
-  return {
-    endpoints: [{ ...endpoint, path: "/openapi.json" }],
-    dataEndpoints: [{ ...endpoint, path: "/swagger.json" }],
   };
 }

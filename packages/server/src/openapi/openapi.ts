@@ -14,6 +14,7 @@ import { componentSchemas, schemaReference } from "./component-schemas.ts";
 import { DEVICE_PATHS } from "./device-paths.ts";
 import { loginPaths } from "./login-path.ts";
 import { OPERATION_TEXTS, type OperationText } from "./operation-texts.ts";
+import { COMMON_HEADERS } from "./response-headers.ts";
 import { examplesOf, failureResponses, responseOf, valueContent } from "./responses.ts";
 
 const INTERFACE_VERSION = "4.0.0";
@@ -110,21 +111,7 @@ const PARAMETERS: ValueObject = {
 };
 
 const HEADERS: ValueObject = {
-  RequestId: {
-    description: "Names this request in the log of the server.",
-    required: true,
-    schema: { type: "string" },
-  },
-  RetryAfter: {
-    description: "Seconds after which it is worth trying again.",
-    required: true,
-    schema: { type: "integer", minimum: 0 },
-  },
-  Authenticate: {
-    description: "How to authenticate.",
-    required: true,
-    schema: { type: "string", const: "Bearer" },
-  },
+  ...COMMON_HEADERS,
   IdempotencyReplayed: {
     description: "There when the answer is that of an earlier request with the same key.",
     schema: { type: "string", const: "true" },

@@ -12,6 +12,7 @@ import type { Store } from "@bigpeer/engine/store";
 import {
   type AdmittedPeer,
   type PresentSession,
+  returnDelayMs,
   type ServerConnection,
   type SessionUpload,
   SyncServer,
@@ -286,8 +287,10 @@ export class SyncServers implements ConnectionHost {
     clearInterval(this.#timer);
     for (const [appId, server] of this.#servers) this.#attempt(appId, () => server.close());
     this.#servers.clear();
-    const closing = new SyncRefusal("closing", "the server is closing");
-    for (const connection of this.#connections) connection.dismiss(closing);
+    for (const connection of this.#connections) {
+      const afterMs = returnDelayMs(this.#options.platform);
+      connection.dismiss(new SyncRefusal("closing", "the server is closing", afterMs));
+    }
     const recorded = Array.from(this.#records.values(), (records) => records.close());
     await Promise.all([this.#whenEmpty(), ...recorded]);
   }

@@ -9,6 +9,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { startNatsCluster } from "../../../../scripts/nats-cluster.mjs";
@@ -165,6 +166,30 @@ test("a planned restart of the evaluating node fails no request on the others", 
     n: number;
   }[];
   expect(row?.n).toBe(count + 1);
+});
+
+test("a node with a shutdown delay serves and evaluates until a second signal, and hands over then", async () => {
+  const words = ["--shutdown-delay", "3600", "--log-level", "debug"];
+  const cluster = await RunningCluster.startProgram(words);
+  const [first] = cluster.nodes;
+  if (first === undefined) throw new Error("expected a node");
+  await cluster.execute(first, "INSERT INTO w DOCUMENTS ({})");
+  const { followers, evaluator } = cluster.inOrder;
+  const [follower] = followers;
+  if (follower === undefined) throw new Error("expected a node that follows");
+  process.kill(evaluator.pid ?? 0, "SIGTERM");
+  const readiness = async (): Promise<number> => (await fetch(`${evaluator.url}/readyz`)).status;
+  await expect.poll(readiness).toBe(503);
+  for (const node of [evaluator, follower]) {
+    await cluster.execute(node, "INSERT INTO w DOCUMENTS ({})");
+  }
+  expect(cluster.inOrder.evaluator).toBe(evaluator);
+  // Signals within a second count as one.
+  await setTimeout(1_000);
+  expect(await evaluator.stop()).toBe(0);
+  await cluster.execute(follower, "INSERT INTO w DOCUMENTS ({})");
+  expect(cluster.inOrder.evaluator).not.toBe(evaluator);
+  expect(await cluster.execute(follower, "SELECT COUNT(*) AS n FROM w")).toEqual([{ n: 4 }]);
 });
 
 test("a node without the secret of the cluster reaches nothing", async () => {

@@ -26,7 +26,7 @@ test("[H53] a browser gets a page with links to the documentation and the API", 
   expect(response.headers.get("vary")).toContain("accept");
   const text = await response.text();
   expect(text).toContain("<h1>Big Peer 1.2.3</h1>");
-  for (const href of ["docs/", "docs/api", "openapi.json", "health/ready"]) {
+  for (const href of ["docs/", "docs/api", "openapi.json", "readyz"]) {
     expect(text).toContain(`<a href="${href}">`);
   }
   expect(text).toContain("/api/v4");
@@ -45,7 +45,7 @@ test.each([undefined, "*/*", "application/json", "application/json, text/html;q=
         apiDocs: "/docs/api",
         openapi: "/openapi.json",
         api: "/api/v4",
-        health: "/health/ready",
+        health: "/readyz",
         metrics: "/metrics",
       },
     });

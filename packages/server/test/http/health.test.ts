@@ -20,11 +20,15 @@ async function ask(health: Health, target: string, method = "GET"): Promise<unkn
 
 test("live is 200 in every state, ready only when the server is", async () => {
   for (const health of ["starting", "ready", "closing"] as const) {
-    expect(await ask(health, "/health/live")).toEqual({ status: 200, body: { status: "live" } });
-    expect(await ask(health, "/health/ready")).toEqual({
-      status: health === "ready" ? 200 : 503,
-      body: { status: health },
-    });
+    for (const path of ["/livez", "/health/live"]) {
+      expect(await ask(health, path)).toEqual({ status: 200, body: { status: "live" } });
+    }
+    for (const path of ["/readyz", "/health/ready"]) {
+      expect(await ask(health, path)).toEqual({
+        status: health === "ready" ? 200 : 503,
+        body: { status: health },
+      });
+    }
   }
 });
 

@@ -10,12 +10,12 @@ import { readExposition } from "../support/exposition.ts";
 const BOUNDS = [0.25, 0.5, 1];
 
 function createHistogram(): DurationHistogram {
-  return new DurationHistogram({ name: "took", help: "How long.", label: "kind", bounds: BOUNDS });
+  return new DurationHistogram({ name: "took", help: "How long.", bounds: BOUNDS });
 }
 
 test("a bucket counts durations up to its bound", () => {
   const histogram = createHistogram();
-  for (const seconds of [0, 0.25, 0.375, 2]) histogram.of("read").observe(seconds);
+  for (const seconds of [0, 0.25, 0.375, 2]) histogram.of({ kind: "read" }).observe(seconds);
   expect(histogram.text()).toBe(
     [
       "# HELP took How long.",
@@ -39,7 +39,7 @@ test("an observation is counted once for its label, in every bucket that it fits
   fc.assert(
     fc.property(fc.array(observation), (observations) => {
       const histogram = createHistogram();
-      for (const { kind, seconds } of observations) histogram.of(kind).observe(seconds);
+      for (const { kind, seconds } of observations) histogram.of({ kind }).observe(seconds);
       const { samples } = readExposition(histogram.text());
       for (const { kind } of observations) {
         const own = observations.filter((each) => each.kind === kind);
@@ -53,4 +53,30 @@ test("an observation is counted once for its label, in every bucket that it fits
       }
     }),
   );
+});
+
+test("a histogram without labels has the bound as its only label", () => {
+  const histogram = new DurationHistogram({ name: "took", help: "How long.", bounds: [1] });
+  histogram.of({}).observe(2);
+  expect(histogram.text()).toBe(
+    [
+      "# HELP took How long.",
+      "# TYPE took histogram",
+      'took_bucket{le="1"} 0',
+      'took_bucket{le="+Inf"} 1',
+      "took_sum 2",
+      "took_count 1",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("a removed combination of labels is gone, and starts at zero when it returns", () => {
+  const histogram = createHistogram();
+  for (const kind of ["read", "write"]) histogram.of({ kind }).observe(1);
+  histogram.remove({ kind: "read" });
+  expect(histogram.text()).not.toContain("read");
+  histogram.of({ kind: "read" });
+  expect(histogram.text()).toContain('took_count{kind="read"} 0\n');
+  expect(histogram.text()).toContain('took_count{kind="write"} 1\n');
 });

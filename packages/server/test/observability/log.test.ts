@@ -6,6 +6,7 @@ import { PeerError } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
+  createAdjustableLog,
   createLog,
   describeError,
   type LogFields,
@@ -135,6 +136,19 @@ test("events below the level are left out", () => {
   const log = createLog({ level: "warn", format: "json", write: (each) => lines.push(each) });
   for (const level of ["debug", "info", "warn", "error"] as const) log(level, "it happened");
   expect(lines.map((each) => JSON.parse(each).level)).toEqual(["warn", "error"]);
+});
+
+test("the level can be changed while the log is in use", () => {
+  const lines: string[] = [];
+  const write = (each: string): void => void lines.push(JSON.parse(each).msg);
+  const { log, setLevel } = createAdjustableLog({ level: "warn", format: "json", write });
+  log("info", "first");
+  setLevel("debug");
+  log("debug", "second");
+  setLevel("error");
+  log("warn", "third");
+  log("error", "fourth");
+  expect(lines).toEqual(["second", "fourth"]);
 });
 
 test("a field without a JSON form does not stop the event", () => {

@@ -3,7 +3,7 @@
  * what it says they are.
  */
 
-import { isArray, isObject, type Value, type ValueObject } from "@bigpeer/protocol";
+import type { Value, ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
 import { loginEndpoint } from "../../src/auth/login.ts";
 import { LOGIN_SCHEMAS } from "../../src/auth/login-schemas.ts";
@@ -22,53 +22,15 @@ import {
 import { openApiDocument } from "../../src/openapi/openapi.ts";
 import { OPERATION_TEXTS } from "../../src/openapi/operation-texts.ts";
 import { SchemaChecker } from "../support/json-schema.ts";
+import { fieldsIn, OpenApiDocument, objectsIn } from "../support/openapi-document.ts";
 
 const document = openApiDocument({ version: "1.2.3" });
 
-/** Every object in a value, with the path to it. */
-function* objectsIn(value: Value, path = "#"): Generator<readonly [string, ValueObject]> {
-  if (isArray(value)) {
-    for (const [index, element] of value.entries()) yield* objectsIn(element, `${path}/${index}`);
-  }
-  if (!isObject(value)) return;
-  yield [path, value];
-  for (const [name, inner] of Object.entries(value)) {
-    yield* objectsIn(inner, `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`);
-  }
-}
-
-/** What stands at a path like `#/a/b`; undefined when nothing does. */
-function at(path: string): Value | undefined {
-  let found: Value | undefined = document;
-  for (const part of path.split("/").slice(1)) {
-    const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
-  }
-  return found;
-}
-
-function objectAt(path: string): ValueObject {
-  const found = at(path);
-  if (!isObject(found)) throw new Error(`expected an object at ${path}`);
-  return found;
-}
-
-function fieldsOf(path: string): string[] {
-  return Object.keys(objectAt(path));
-}
-
-const objects = [...objectsIn(document)];
-
-/** Every operation, as `post /store/find`. */
-const operations = Object.entries(objectAt("#/paths")).flatMap(([path, item]) =>
-  Object.entries(item as ValueObject).map(([method, operation]) => ({
-    name: `${method} ${path}`,
-    path,
-    method,
-    operation: operation as ValueObject,
-    at: `#/paths/${path.replaceAll("/", "~1")}/${method}`,
-  })),
-);
+const reader = new OpenApiDocument(document);
+const { objects, operations, examples: media } = reader;
+const at = reader.at.bind(reader);
+const objectAt = reader.objectAt.bind(reader);
+const fieldsOf = reader.fieldsOf.bind(reader);
 
 describe("the document is valid OpenAPI", () => {
   test("it has the versions of the format, of the interface and of the program", () => {
@@ -83,7 +45,7 @@ describe("the document is valid OpenAPI", () => {
   test("every reference resolves", () => {
     const references = objects.flatMap(([, { $ref }]) => (typeof $ref === "string" ? [$ref] : []));
     expect(references.length).toBeGreaterThan(50);
-    expect(references.filter((reference) => at(reference) === undefined)).toEqual([]);
+    expect(reader.danglingReferences()).toEqual([]);
   });
 
   test("a reference has no other keys", () => {
@@ -94,11 +56,7 @@ describe("the document is valid OpenAPI", () => {
   });
 
   test("every component is used", () => {
-    const texts = new Set(JSON.stringify(document).match(/"#\/components\/[^"]*"/g));
-    const components = ["schemas", "parameters", "headers"].flatMap((kind) =>
-      fieldsOf(`#/components/${kind}`).map((name) => `"#/components/${kind}/${name}"`),
-    );
-    expect(components.filter((component) => !texts.has(component))).toEqual([]);
+    expect(reader.unusedComponents(["schemas", "parameters", "headers"])).toEqual([]);
     expect(fieldsOf("#/components/securitySchemes")).toEqual(["bearer"]);
     expect(document["security"]).toEqual([{ bearer: [] }]);
   });
@@ -143,22 +101,11 @@ describe("the document is valid OpenAPI", () => {
   });
 });
 
-function fieldsIn(value: Value | undefined): string[] {
-  return isObject(value) ? Object.keys(value) : [];
-}
-
 describe("schemas", () => {
   test("each is valid for a validator in strict mode", () => {
     const checker = new SchemaChecker(document, { isClosed: false });
-    const schemas = objects.flatMap(([, object]) => {
-      const { schema } = object;
-      return isObject(schema) ? [schema] : [];
-    });
-    const named = fieldsOf("#/components/schemas").map((name) => {
-      return { $ref: `#/components/schemas/${name}` };
-    });
     expect(() => {
-      for (const schema of [...schemas, ...named]) checker.faults(schema, null);
+      for (const schema of reader.schemas()) checker.faults(schema, null);
     }).not.toThrow();
   });
 
@@ -328,16 +275,6 @@ describe("the document describes this server", () => {
 });
 
 describe("examples", () => {
-  const media = objects.flatMap(([path, object]) => {
-    const { schema, examples } = object;
-    if (!isObject(schema) || !isObject(examples)) return [];
-    return Object.entries(examples).map(([name, example]) => ({
-      path: `${path}/${name}`,
-      schema,
-      value: (example as { readonly value: Value }).value,
-    }));
-  });
-
   test("every operation has examples, in its request and its answers", () => {
     for (const { at: place, name, method } of operations.filter(
       ({ path }) => !path.startsWith("/attachments/"),

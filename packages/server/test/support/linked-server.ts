@@ -4,6 +4,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
+import type { Value } from "@bigpeer/protocol";
 import { onTestFinished, vi } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
@@ -11,6 +12,7 @@ import type { OpenApp } from "../../src/apps/open-app.ts";
 import type { Config } from "../../src/config/config.ts";
 import type { LogFields } from "../../src/observability/log.ts";
 import { type RunningServer, startServer } from "../../src/server.ts";
+import { expectValidManagementAnswer } from "./answer-schema.ts";
 import { type Exposition, readExposition } from "./exposition.ts";
 import { BIG_PEER } from "./management-api.ts";
 import { testConfig } from "./test-config.ts";
@@ -105,9 +107,12 @@ export class LinkedServer {
       method,
       ...(body && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
-    const answer: unknown = await response.json();
-    if (response.ok) return answer;
-    throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(answer)}`);
+    const answer = (await response.json()) as Value;
+    const { status, headers, ok } = response;
+    const whole = BIG_PEER + path;
+    expectValidManagementAnswer({ method, path: whole, status, headers, body: answer });
+    if (ok) return answer;
+    throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
   }
 
   /** Makes or changes a replication of the app. */

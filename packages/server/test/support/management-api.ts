@@ -1,6 +1,6 @@
 /**
- * The management API of a real registry with real stores, as a client sees it. Every failure is held
- * to the form of failures.
+ * The management API of a real registry with real stores, as a client sees it. Every answer is held
+ * to the OpenAPI document.
  */
 
 import { MemoryPool, TimeSlicer } from "@bigpeer/engine/query";
@@ -10,8 +10,10 @@ import { testHost } from "../../../node/test/support/store-host.ts";
 import { folderOfFile } from "../../../node/test/support/temporary-folder.ts";
 import { OpenApps } from "../../src/apps/open-apps.ts";
 import type { Config } from "../../src/config/config.ts";
+import { managementPages } from "../../src/documentation/management-pages.ts";
 import { type ManagementServer, startManagement } from "../../src/management/management-server.ts";
 import { Registry } from "../../src/registry/registry.ts";
+import { expectValidManagementAnswer } from "./answer-schema.ts";
 import { testConfig } from "./test-config.ts";
 
 export interface ManagementReply {
@@ -88,6 +90,7 @@ export async function sendTo(
     expect(body).toEqual({ title: expect.any(String), detail: expect.any(String) });
     expect(headers.get("content-type")).toBe("application/json");
   }
+  expectValidManagementAnswer({ method, path, status, headers, body });
   return { status, headers, body };
 }
 
@@ -108,7 +111,8 @@ export async function openManagement(changes: Partial<Config> = {}): Promise<Man
     idleMs: 60_000,
   });
   const { log, platform } = host;
-  const server = await startManagement({ config, registry, apps, log, platform });
+  const pages = managementPages({ version: "0.0.0" });
+  const server = await startManagement({ config, registry, apps, pages, log, platform });
   afterAll(async () => {
     await server.close();
     await apps.close();

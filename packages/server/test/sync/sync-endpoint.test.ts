@@ -256,6 +256,7 @@ test("[S6] a closing server sends bye also to peers that have not logged in yet"
     t: "bye",
     code: "closing",
     message: "the server is closing",
+    after: expect.any(Number),
   });
   await closing;
 });

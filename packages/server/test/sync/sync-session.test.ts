@@ -301,6 +301,23 @@ test("[S6] a closing server sends bye, and cuts peers that do not leave within a
   await client.closed();
 });
 
+test("[S6] a closing server spreads the return of its peers over some seconds", async () => {
+  const served = await serveSync();
+  const clients = await Promise.all(
+    Array.from({ length: 12 }, () => welcomed(served, served.apiKey)),
+  );
+  const closing = served.server.close();
+  const byes = await Promise.all(clients.map((client) => client.nextOf("bye")));
+  await closing;
+  const times = byes.map(({ after = 0 }) => after);
+  for (const after of times) {
+    expect(after).toBeGreaterThanOrEqual(1_000);
+    expect(after).toBeLessThan(6_000);
+  }
+  // Twelve equal ones of 5,000 are no chance.
+  expect(new Set(times).size).toBeGreaterThan(1);
+});
+
 test("metrics cover sessions, subscriptions, groups, messages and bytes", async () => {
   const served = await serveSync();
   await served.execute("INSERT INTO cars DOCUMENTS ({ '_id': 'a' })");

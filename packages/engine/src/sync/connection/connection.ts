@@ -24,6 +24,7 @@ import { type PeerFault, type PeerReport, peerReport } from "../device/peer-repo
 import type { AskedRun, RunListener } from "../device/remote-runs.ts";
 import type { ExplainedSession } from "../device/sync-explanation.ts";
 import { type AdmittedPeer, isForApp } from "../session/greeting.ts";
+import { returnDelayMs } from "../session/return-delay.ts";
 import { greetedSession, newSession, serverStep } from "../session/server-session.ts";
 import type {
   Admission,
@@ -189,7 +190,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
 
   /** The server stops. */
   end(): void {
-    this.#happen({ kind: "closing" });
+    this.#happen({ kind: "closing", afterMs: returnDelayMs(this.#host.platform) });
   }
 
   // For presence, reports and remote runs.

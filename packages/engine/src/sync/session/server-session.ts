@@ -90,7 +90,7 @@ export function serverStep(state: SessionState, event: SessionEvent, now: Moment
     case "revoked":
       return endWith("unauthorized", UNAUTHORIZED);
     case "closing":
-      return endWith("closing", "the server stops", BUSY_AFTER_MS);
+      return endWith("closing", "the server stops", event.afterMs);
     case "failed":
       return endWith("busy", "the server could not go on with this session", BUSY_AFTER_MS);
     case "disconnected":

@@ -127,8 +127,8 @@ export type SessionEvent =
       readonly queuedBytes: number;
       readonly takenBytes: number;
     }
-  /** The server stops. */
-  | { readonly kind: "closing" }
+  /** The server stops; the peer may return after `afterMs`. */
+  | { readonly kind: "closing"; readonly afterMs: number }
   /** The server failed on this session, through no fault of the peer. */
   | { readonly kind: "failed" }
   /** The connection is closed. */

@@ -54,7 +54,7 @@ describe("the table", () => {
     rights_changed: { kind: "rights_changed", grant: grantOf("narrow") },
     revoked: { kind: "revoked" },
     tick: tickAt(),
-    closing: { kind: "closing" },
+    closing: { kind: "closing", afterMs: 2000 },
     failed: { kind: "failed" },
     disconnected: { kind: "disconnected" },
   };
@@ -316,11 +316,11 @@ describe("connection", () => {
   });
 
   test("[S6] bye has a sentence, and a time to reconnect where useful", () => {
-    expect(byeOf(run(OPEN, { kind: "closing" }))).toEqual({
+    expect(byeOf(run(OPEN, { kind: "closing", afterMs: 2000 }))).toEqual({
       t: "bye",
       code: "closing",
       message: "the server stops",
-      after: 1000,
+      after: 2000,
     });
     expect(byeOf(run(OPEN, { kind: "revoked" }))?.after).toBeUndefined();
   });

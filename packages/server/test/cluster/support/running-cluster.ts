@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Value } from "@bigpeer/protocol";
 import { onTestFinished, vi } from "vitest";
 import {
   type ClusterNode,
@@ -15,6 +16,7 @@ import {
   startCluster,
 } from "../../../../../prove/cluster/cluster-processes.mjs";
 import type { NatsLog } from "../../../src/cluster/nats/nats-log.ts";
+import { expectValidManagementAnswer } from "../../support/answer-schema.ts";
 import { BIG_PEER } from "../../support/management-api.ts";
 import { connectTo, openLogs } from "./nats-cluster.ts";
 
@@ -39,6 +41,11 @@ export class RunningCluster {
   /** A node that is away for 5 seconds no longer holds the log back. */
   static start(words: readonly string[] = ["--cluster-away", "5"]): Promise<RunningCluster> {
     return RunningCluster.#start({ main: QUICK_NODE, words });
+  }
+
+  /** The program itself, as in production. */
+  static startProgram(words: readonly string[]): Promise<RunningCluster> {
+    return RunningCluster.#start({ words });
   }
 
   /** With a replication port on each node, and background work as in production. */
@@ -115,8 +122,12 @@ export async function manage(
     ...(body && { body: JSON.stringify(body) }),
   });
   const text = await answer.text();
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-  return text === "" ? null : JSON.parse(text);
+  const found = JSON.parse(text) as Value;
+  const { status, headers } = answer;
+  const whole = BIG_PEER + path;
+  expectValidManagementAnswer({ method, path: whole, status, headers, body: found });
+  if (!answer.ok) throw new Error(`${method} ${path}: ${status} ${text}`);
+  return found;
 }
 
 export async function eventually(check: () => unknown): Promise<void> {

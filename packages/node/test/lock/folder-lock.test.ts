@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { isFullSize } from "../../protocol/test/support/test-size.ts";
-import { acquireFolderLock } from "../src/folder-lock.ts";
-import { bundleScript, RunningScript, type Script } from "./support/script.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
+import { acquireFolderLock } from "../../src/lock/folder-lock.ts";
+import { bundleScript, RunningScript, type Script } from "../support/script.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let script: Script;
 

@@ -1,6 +1,6 @@
 /**
- * Folder lock: ensures that at most one process uses a folder, by a Unix socket that the kernel
- * closes with its process.
+ * Socket lock: the folder lock on systems other than Windows, by a Unix socket that the kernel closes
+ * with its process.
  *
  * The lock is the folder `lock/` with one Unix socket in it, on which its holder listens. When the
  * holder dies, however it dies, the kernel closes the socket and refuses connections to it; process
@@ -21,42 +21,34 @@
 
 import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync, symlinkSync } from "node:fs";
-import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { PeerError } from "@bigpeer/protocol";
-import { namesIn } from "./disk.ts";
+import { namesIn } from "../disk.ts";
+import {
+  askHolder,
+  type FolderLock,
+  type Holder,
+  HolderServer,
+  inUse,
+  parseHolder,
+  TRIES_MAX,
+} from "./lock-holder.ts";
 
 const LOCK_FOLDER = "lock";
 
 /** The sockets of this process. Their names are random, so no other process has one of them. */
 const ownNames = new Set<string>();
 
-/** The holder of a lock, as far as it is known. */
-export interface Holder {
-  /** Whether it is this very process. */
-  readonly isOwn?: boolean;
-  readonly pid?: number;
-  readonly startedAt?: string;
-  readonly url?: string;
-}
-
 /** A path in a socket address has 104 bytes on macOS and 108 on Linux, with the final zero. */
 const SOCKET_PATH_MAX = 100;
 
-/** A busy or stopped holder does not answer in this time, and still holds the lock. */
-const ANSWER_MS_MAX = 2_000;
-const ANSWER_SIZE_MAX = 4_096;
-
-/** Each round ends because another process acted; this many in a row do not happen. */
-const ROUNDS_MAX = 100;
-
 /** Acquires the lock of `folder`. Throws PeerError `store.in_use`, which names the holder. */
-export async function acquireFolderLock(folder: string): Promise<FolderLock> {
-  const lock = new FolderLock(resolve(folder));
+export async function acquireSocketLock(folder: string): Promise<FolderLock> {
+  const lock = new SocketLock(resolve(folder));
   try {
     await lock.listen();
-    for (let round = 0; round < ROUNDS_MAX; round++) {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
       if (lock.place()) return lock;
       const holder = await findHolder(lock.path);
       if (holder !== undefined) throw inUse(folder, holder);
@@ -68,33 +60,23 @@ export async function acquireFolderLock(folder: string): Promise<FolderLock> {
   }
 }
 
-export class FolderLock {
+class SocketLock implements FolderLock {
   readonly path: string;
   readonly #name = `${process.pid}-${randomBytes(4).toString("hex")}`;
   readonly #prepared: string;
-  readonly #startedAt = new Date().toISOString();
-  readonly #server: Server;
-  #url: string | undefined;
+  readonly #holder = new HolderServer();
   #isPlaced = false;
   #releasing: Promise<void> | undefined;
 
   constructor(folder: string) {
     this.path = join(folder, LOCK_FOLDER);
     this.#prepared = join(folder, `${LOCK_FOLDER}.${this.#name}`);
-    this.#server = createServer((socket) => {
-      // The asking process may be gone before it is answered.
-      socket.on("error", () => socket.destroy());
-      socket.end(`${JSON.stringify(this.#holder())}\n`);
-    });
-    // A connection that cannot be accepted gets no answer; the lock holds all the same.
-    this.#server.on("error", () => {});
-    this.#server.unref();
   }
 
   async listen(): Promise<void> {
     try {
       mkdirSync(this.#prepared, { mode: 0o700 });
-      await withShortPath(this.#prepared, this.#socketName, (path) => this.#bind(path));
+      await withShortPath(this.#prepared, this.#socketName, (path) => this.#holder.listen(path));
     } catch (cause) {
       const message = `failed to make a Unix socket in ${this.#prepared}`;
       throw new PeerError("store.write_failed", message, { cause });
@@ -115,12 +97,10 @@ export class FolderLock {
     return true;
   }
 
-  /** Sets the address that the holder reports to other processes. */
   announce(url: string): void {
-    this.#url = url;
+    this.#holder.announce(url);
   }
 
-  /** Releases the lock. Close everything that it guards before. */
   release(): Promise<void> {
     this.#releasing ??= this.#release();
     return this.#releasing;
@@ -135,34 +115,18 @@ export class FolderLock {
     } catch {
       // The next holder has already renamed its folder to the empty one, or it was never made.
     }
-    if (!this.#server.listening) return;
-    await new Promise<void>((done) => this.#server.close(() => done()));
+    await this.#holder.close();
   }
 
   get #socketName(): string {
     return `${this.#name}.sock`;
-  }
-
-  #holder(): Holder {
-    const known = { pid: process.pid, startedAt: this.#startedAt };
-    return this.#url === undefined ? known : { ...known, url: this.#url };
-  }
-
-  #bind(path: string): Promise<void> {
-    return new Promise((done, fail) => {
-      this.#server.once("error", fail);
-      this.#server.listen(path, () => {
-        this.#server.off("error", fail);
-        done();
-      });
-    });
   }
 }
 
 /** The living holder; dead sockets are removed on the way. Undefined when the lock may be free. */
 async function findHolder(lockPath: string): Promise<Holder | undefined> {
   for (const name of namesIn(lockPath) ?? []) {
-    const answer = await ask(lockPath, name);
+    const answer = await withShortPath(lockPath, name, askHolder);
     if (answer.kind === "alive") {
       const isOwn = ownNames.has(name);
       return { ...holderOfName(name), ...parseHolder(answer.text), isOwn };
@@ -172,58 +136,9 @@ async function findHolder(lockPath: string): Promise<Holder | undefined> {
   return undefined;
 }
 
-type Answer = { readonly kind: "alive"; readonly text: string } | { readonly kind: "dead" };
-
-function ask(lockPath: string, name: string): Promise<Answer> {
-  return withShortPath(lockPath, name, (path) => {
-    return new Promise((done) => {
-      let text = "";
-      const socket = connect(path);
-      const finish = (answer: Answer): void => {
-        clearTimeout(timer);
-        socket.destroy();
-        done(answer);
-      };
-      const timer = setTimeout(() => finish({ kind: "alive", text }), ANSWER_MS_MAX);
-      socket.setEncoding("utf8");
-      socket.on("data", (chunk: string) => {
-        text += chunk;
-        if (text.length > ANSWER_SIZE_MAX) finish({ kind: "alive", text: "" });
-      });
-      socket.on("end", () => finish({ kind: "alive", text }));
-      socket.on("error", (error) =>
-        finish(isDead(error) ? { kind: "dead" } : { kind: "alive", text }),
-      );
-    });
-  });
-}
-
-/** Every other error (not permitted, queue full) means that a process listens. */
-function isDead(error: NodeJS.ErrnoException): boolean {
-  return error.code === "ECONNREFUSED" || error.code === "ENOENT" || error.code === "ENOTSOCK";
-}
-
 function holderOfName(name: string): Holder {
   const pid = /^(\d+)-/.exec(name)?.[1];
   return pid === undefined ? {} : { pid: Number(pid) };
-}
-
-function parseHolder(text: string): Holder {
-  try {
-    return JSON.parse(text) as Holder;
-  } catch {
-    return {};
-  }
-}
-
-function inUse(folder: string, { pid, startedAt, url, isOwn }: Holder): PeerError {
-  const who = pid === undefined ? "another process" : `process ${pid}`;
-  const known = [url, startedAt === undefined ? undefined : `since ${startedAt}`];
-  const more = known.filter((part) => part !== undefined).join(", ");
-  const how = isOwn === true ? "already open in this process" : `in use by ${who}`;
-  const message = `the folder ${folder} is ${how}${more === "" ? "" : ` (${more})`}`;
-  const hint = isOwn === true ? "use what is open, or close it before" : undefined;
-  return new PeerError("store.in_use", message, { hint });
 }
 
 /** Calls `use` with a path to `name` in `folder` that fits a socket address. */

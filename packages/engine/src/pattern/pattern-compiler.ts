@@ -1,5 +1,5 @@
 /**
- * Patterns: compiles regular expressions of users, matched in time linear in the text (re2js).
+ * Pattern compiler: compiles regular expressions of users, matched in time linear in the text (re2js).
  *
  * Linear is not necessarily fast: each character may cost as much as the pattern is large. So the
  * size of a pattern is bounded before it is compiled, and size times length before it is matched.
@@ -7,9 +7,9 @@
  * of them takes no memory.
  */
 
-import type { CountSteps, Pattern, PatternMatch } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
 import { RE2JS, RE2JSException } from "re2js";
+import type { CountSteps, Pattern, PatternMatch } from "../platform.ts";
 
 export interface PatternLimits {
   /** Characters of a pattern. */

@@ -1,0 +1,158 @@
+/**
+ * Sends requests, and repeats those that may be repeated.
+ *
+ * An attempt fails if there is no answer (the connection failed or was lost, or the time was up) or
+ * the answer is an error. After a transient failure the request is sent again: at once or late, but
+ * never before the time in `Retry-After`. The pauses grow exponentially, with full jitter, so that
+ * many clients of a server that comes back do not all come at once.
+ *
+ * Without an answer the outcome of a request is not known. So it is repeated only if the server does
+ * it once however often it comes: a read, a write with an idempotency key, a PUT. The others are
+ * repeated after 429 alone, which the server answers before it looks at the request.
+ */
+
+import { BigPeerError, errorOfAnswer } from "./error.ts";
+import { parse } from "./json.ts";
+import type { CallOptions, ClientOptions } from "./options.ts";
+
+/** A request, ready to be sent any number of times. */
+export interface HttpRequest<T> {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | FormData | undefined;
+  /** Whether it does no harm if the server gets it twice. */
+  readonly isRepeatable: boolean;
+  /** Reads an answer whose status is below 400. */
+  readonly read: (response: Response) => Promise<T>;
+  /** Whether `read` leaves the body to the caller. */
+  readonly isStream?: boolean;
+}
+
+/** Sends a request whose address is below a base. */
+export type Send = <T>(request: HttpRequest<T>, options: CallOptions) => Promise<T>;
+
+export interface SendOptions extends CallOptions {
+  readonly timeoutMs: number;
+  readonly retries: number;
+  readonly fetch: NonNullable<ClientOptions["fetch"]>;
+}
+
+const FIRST_DELAY_MS = 200;
+const DELAY_MS_MAX = 10_000;
+
+/** A server that asks for a longer pause has no answer for this call. */
+const RETRY_AFTER_MS_MAX = 60_000;
+
+/** Throws a BigPeerError, or the reason of the signal. */
+export async function send<T>(request: HttpRequest<T>, options: SendOptions): Promise<T> {
+  const { signal, retries } = options;
+  // A header that is none is a fault of the caller, not of the network.
+  const headers = new Headers(request.headers);
+  for (let attempts = 1; ; attempts++) {
+    signal?.throwIfAborted();
+    try {
+      return await attempt(request, headers, options);
+    } catch (error) {
+      if (!(error instanceof BigPeerError)) throw error;
+      error.attempts = attempts;
+      const delayMs = delayAfter(error, attempts);
+      const isLast = attempts > retries || !mayRepeat(request, error);
+      if (isLast || delayMs === undefined) throw error;
+      await pause(delayMs, signal);
+    }
+  }
+}
+
+function mayRepeat({ isRepeatable }: HttpRequest<unknown>, error: BigPeerError): boolean {
+  return error.status === 429 || (isRepeatable && error.isTransient);
+}
+
+/** Undefined if the server asks for more than is reasonable. */
+function delayAfter({ retryAfterMs = 0 }: BigPeerError, attempts: number): number | undefined {
+  if (retryAfterMs > RETRY_AFTER_MS_MAX) return undefined;
+  const most = Math.min(DELAY_MS_MAX, FIRST_DELAY_MS * 2 ** (attempts - 1));
+  return retryAfterMs + Math.random() * most;
+}
+
+async function attempt<T>(
+  request: HttpRequest<T>,
+  headers: Headers,
+  options: SendOptions,
+): Promise<T> {
+  const { method, url, body, read, isStream = false } = request;
+  const { signal, timeoutMs } = options;
+  const ending = new AbortController();
+  let isLate = false;
+  const onAbort = (): void => ending.abort(signal?.reason);
+  signal?.addEventListener("abort", onAbort);
+  const timer = setTimeout(() => {
+    isLate = true;
+    ending.abort();
+  }, timeoutMs);
+  let isLeft = false;
+  try {
+    const init = { method, headers, signal: ending.signal, ...(body !== undefined && { body }) };
+    const response = await options.fetch(url, init);
+    if (response.status >= 400) throw errorOfAnswer(response, await readFailure(response));
+    const value = await read(response);
+    isLeft = isStream;
+    return value;
+  } catch (error) {
+    if (error instanceof BigPeerError) throw error;
+    signal?.throwIfAborted();
+    throw isLate ? timeoutError(timeoutMs, error) : networkError(error);
+  } finally {
+    clearTimeout(timer);
+    // The signal still ends a stream that the caller reads.
+    if (!isLeft) signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+function timeoutError(timeoutMs: number, cause: unknown): BigPeerError {
+  return new BigPeerError("client.timeout", `no answer within ${timeoutMs} ms`, { cause });
+}
+
+function networkError(cause: unknown): BigPeerError {
+  const { message = "", cause: inner } = cause as { message?: string; cause?: unknown };
+  const reason = (inner as { readonly message?: string } | undefined)?.message ?? message;
+  const text = `failed to get an answer: ${reason || "the connection failed"}`;
+  return new BigPeerError("client.network", text, { cause });
+}
+
+export async function readJson<T>(response: Response): Promise<T> {
+  const text = await response.text();
+  try {
+    return parse(text) as T;
+  } catch (cause) {
+    const found = response.headers.get("content-type") ?? "no content type";
+    const message = `expected an answer in JSON, found ${found}`;
+    throw new BigPeerError("client.answer", message, { status: response.status, cause });
+  }
+}
+
+/** An answer that is not JSON comes from a proxy. */
+async function readFailure(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Rejects with the reason of the signal. */
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted === true) onAbort();
+  });
+}

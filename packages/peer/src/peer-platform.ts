@@ -1,0 +1,24 @@
+/**
+ * Peer platform: the engine's Platform on Node, for peers in memory and in a folder: wall clock,
+ * random bytes, SHA-256, patterns.
+ *
+ * @bigpeer/node has the same for the server. It is not used here, because a peer in memory runs
+ * where that package, with its native storage, is not installed.
+ */
+
+import { createHash, randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import type { Platform } from "@bigpeer/engine";
+import { PatternCompiler } from "@bigpeer/engine/pattern";
+
+const patterns = new PatternCompiler();
+
+export const peerPlatform: Platform = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  pause: () => setImmediate(),
+  // Plain arrays: a Buffer is another class than the one that storage returns.
+  random: (size) => new Uint8Array(randomBytes(size)),
+  sha256: (bytes) => new Uint8Array(createHash("sha256").update(bytes).digest()),
+  pattern: (source, flags) => patterns.compile(source, flags),
+};

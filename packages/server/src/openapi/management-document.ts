@@ -1,0 +1,173 @@
+/**
+ * OpenAPI document of the management API. Its schemas are those that check the requests, and its
+ * paths those of the resources.
+ *
+ * Everyone may read it, so it does not have the configured names of this Big Peer (M5).
+ */
+
+import {
+  isObject,
+  type MutableObject,
+  setField,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import { ANSWER_SCHEMAS } from "../management/answer-schemas.ts";
+import { PAGE_SIZE_MAX } from "../management/page.ts";
+import { REQUEST_SCHEMAS } from "../management/schemas.ts";
+import { componentSchemas, schemaReference } from "./component-schemas.ts";
+import { APP_TEXTS } from "./management-app-texts.ts";
+import { SERVER_TEXTS } from "./management-server-texts.ts";
+import type { ManagementText } from "./management-text.ts";
+import { COMMON_HEADERS } from "./response-headers.ts";
+import { failureResponses, responseOf, valueContent } from "./responses.ts";
+
+export interface ManagementDocumentOptions {
+  /** Version of the program. */
+  readonly version: string;
+}
+
+/** The paths have no version, so this one counts the changes of the document. */
+const INTERFACE_VERSION = "1.0.0";
+
+const JSON_TYPES = ["application/json"];
+
+export function managementDocument({ version }: ManagementDocumentOptions): ValueObject {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Big Peer management API",
+      summary: "Apps, API keys, auth providers, replications and settings of a Big Peer.",
+      description: DESCRIPTION,
+      version: INTERFACE_VERSION,
+      "x-server-version": version,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: SERVERS,
+    security: [{ adminToken: [] }, {}],
+    tags: TAGS,
+    paths: pathsOf([...APP_TEXTS, ...SERVER_TEXTS]),
+    components: {
+      schemas: componentSchemas([...REQUEST_SCHEMAS, ...ANSWER_SCHEMAS]),
+      headers: COMMON_HEADERS,
+      securitySchemes: {
+        adminToken: { type: "http", scheme: "bearer", description: CREDENTIAL },
+      },
+    },
+  };
+}
+
+const DESCRIPTION =
+  "Bodies and answers are JSON. A failure has a `title` for programs and a `detail` for people, " +
+  "and has changed nothing.";
+
+const CREDENTIAL =
+  "The admin token of the server. A server without one answers callers on the same machine only.";
+
+const SERVERS: Value = [
+  {
+    url: "/namespace/{namespace}/bigPeer/{bigPeer}",
+    description: "The Big Peer, by the settings `namespace` and `name`.",
+    variables: {
+      namespace: { default: "default", description: "The setting `namespace`." },
+      bigPeer: { default: "big-peer", description: "The setting `name`." },
+    },
+  },
+];
+
+const TAGS: Value = [
+  { name: "apps", description: "Apps, also deleted ones." },
+  { name: "apiKeys", description: "API keys of an app." },
+  { name: "settings", description: "Settings and sessions of an app." },
+  { name: "providers", description: "Where the users of an app come from." },
+  { name: "replications", description: "Links of an app to other Big Peers." },
+  { name: "server", description: "Audit logs and the cluster." },
+];
+
+const PARAMETERS: { readonly [name: string]: string } = {
+  app: "The name of the app.",
+  app_id: "The id of the deleted app.",
+  key: "The name of the API key.",
+  provider: "The name of the auth provider.",
+  replication: "The name of the replication.",
+};
+
+function pathsOf(texts: readonly ManagementText[]): ValueObject {
+  const paths: MutableObject = {};
+  for (const text of texts) {
+    const others = paths[text.path];
+    const item = { [text.method.toLowerCase()]: operationOf(text) };
+    setField(paths, text.path, isObject(others) ? { ...others, ...item } : item);
+  }
+  return paths;
+}
+
+function operationOf(text: ManagementText): ValueObject {
+  const { operationId, tag, summary, description, request, response, example } = text;
+  const parameters = parametersOf(text);
+  const examples = exampleNamed(summary, example);
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(request !== undefined && { requestBody: bodyOf(text, request) }),
+    responses: {
+      200: responseOf(
+        "What was asked for.",
+        valueContent({ types: JSON_TYPES, schema: schemaReference(response), examples }),
+      ),
+      ...failuresOf(text),
+    },
+  };
+}
+
+function bodyOf({ summary, requestExample, isBodyOptional }: ManagementText, title: string): Value {
+  const examples = exampleNamed(summary, requestExample ?? null);
+  const content = valueContent({ types: JSON_TYPES, schema: schemaReference(title), examples });
+  return { required: isBodyOptional !== true, content };
+}
+
+function failuresOf({ request, conflict }: ManagementText): ValueObject {
+  return failureResponses({
+    statuses: [404, 429, 500, 503, ...(request === undefined ? [] : [408, 413, 415])],
+    others: {
+      400: "The request is invalid. The detail says what was expected, and where.",
+      401: "The admin token is missing or wrong.",
+      403: "A web page or another machine seems to call.",
+      ...(conflict !== undefined && { 409: conflict }),
+    },
+    content: valueContent({ types: JSON_TYPES, schema: schemaReference("Problem") }),
+    example: {
+      title: "InvalidRequest",
+      detail: "expected no other fields than name, appId, authProviders at colour",
+    },
+  });
+}
+
+function parametersOf({ path, isList }: ManagementText): Value[] {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+    name,
+    in: "path",
+    required: true,
+    description: PARAMETERS[name] ?? "",
+    schema: { type: "string" },
+  }));
+  if (isList !== true) return inPath;
+  const page = { type: "integer", minimum: 1 };
+  return [
+    ...inPath,
+    { name: "page", in: "query", description: "From 1.", schema: page },
+    {
+      name: "size",
+      in: "query",
+      description: "Entries of a page. By default a list is one page, if `page` is absent too.",
+      schema: { ...page, maximum: PAGE_SIZE_MAX },
+    },
+  ];
+}
+
+function exampleNamed(summary: string, value: Value): ValueObject {
+  return { example: { summary, value } };
+}
