@@ -43,6 +43,9 @@ const TUTORIAL_TYPES: readonly Annotation[] = [
   ["(await response.json())", "((await response.json()) as { authProviders: object })"],
 ];
 
+/** Packages whose README leads a new user from an empty folder to the first result. */
+const README_NAMES = ["peer", "bigpeer", "client"];
+
 /** Ports that are free, and what the pages show instead of them. */
 const ANY_PORTS = { BIGPEER_PORT: "0", BIGPEER_MANAGEMENT_PORT: "0" };
 const SHOWN_PORTS: readonly (readonly [string, string])[] = [
@@ -185,7 +188,7 @@ test.each(NODE_MAJORS)("on Node %i, the tutorial in TypeScript runs", async (maj
   ).resolves.toBeUndefined();
 });
 
-test.each(NODE_MAJORS.flatMap((major) => [[major, "peer"] as const, [major, "bigpeer"] as const]))(
+test.each(NODE_MAJORS.flatMap((major) => README_NAMES.map((name) => [major, name] as const)))(
   "on Node %i, a new user gets along with the README of %s alone",
   async (major, name) => {
     const { env } = await userWith(major);
@@ -197,6 +200,7 @@ test.each(NODE_MAJORS.flatMap((major) => [[major, "peer"] as const, [major, "big
     const inCommands = [
       ["npm install @bigpeer/peer @bigpeer/node", install],
       ["npm install @bigpeer/peer", install],
+      ["npm install @bigpeer/client", install],
     ] as const;
     const page = readFileSync(join(ROOT, "packages", name, "README.md"), "utf8");
     await expect(

@@ -57,9 +57,12 @@ const JSON_HEADERS = { "content-type": "application/json" };
  * A client of one app of a Big Peer.
  *
  * @example
- * const client = new BigPeerClient({ url: "http://127.0.0.1:8080", key: "bp_…" });
- * await client.execute("INSERT INTO cars DOCUMENTS (:car)", { car: { _id: "c1", color: "blue" } });
- * const { items } = await client.execute<{ color: string }>("SELECT color FROM cars");
+ * import { BigPeerClient } from "@bigpeer/client";
+ *
+ * const cars = new BigPeerClient({ url: dataUrl, key: apiKey });
+ * await cars.execute("INSERT INTO cars DOCUMENTS (:car)", { car: { _id: "c1", color: "blue" } });
+ * const { items } = await cars.execute<{ color: string }>("SELECT color FROM cars");
+ * console.log(items); // [ { color: 'blue' } ]
  */
 export class BigPeerClient {
   /** Upload and download of attachments. */

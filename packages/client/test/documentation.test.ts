@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { stepsOf } from "../../peer/test/support/page-steps.ts";
 import { Attachments } from "../src/attachments.ts";
 import { BigPeerClient } from "../src/client.ts";
 import { Management } from "../src/management.ts";
@@ -26,20 +27,24 @@ function folderOfPackage(): string {
 }
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-const programs = [...readme.matchAll(/^```js\n([^]*?)^```$[^]*?^```text\n([^]*?)^```$/gm)].map(
-  ([, code = "", output = ""]) => ({ code, output }),
-);
+const steps = stepsOf(readme);
+const programs = steps.filter((step) => step.kind === "file");
+const runs = steps.filter((step) => step.kind === "command" && step.command.startsWith("node "));
 
-test("there are programs", () => {
-  expect(programs).toHaveLength(2);
-});
-
-test.each(programs)("the README is right: $output", async ({ code, output }) => {
-  const file = join(folderOfPackage(), "program.mjs");
-  writeFileSync(file, code);
-  const env = { ...process.env, BIGPEER_URL: server.url, BIGPEER_KEY: server.key, NO_COLOR: "1" };
-  const { stdout } = await promisify(execFile)(process.execPath, [file], { env });
-  expect(stdout).toBe(output);
+test("each program of the README prints what stands there", async () => {
+  const folder = folderOfPackage();
+  mkdirSync(join(folder, "data"));
+  const quickstart = JSON.stringify({ dataUrl: server.url, apiKey: server.key });
+  writeFileSync(join(folder, "data", "quickstart.json"), quickstart);
+  for (const { path, text } of programs) writeFileSync(join(folder, path), text);
+  expect(runs.map(({ command }) => command)).toEqual(programs.map(({ path }) => `node ${path}`));
+  expect(runs).toHaveLength(2);
+  const env = { ...process.env, NO_COLOR: "1" };
+  for (const { command, shown } of runs) {
+    const [, file = ""] = command.split(" ");
+    const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: folder, env });
+    expect(stdout, command).toBe(shown);
+  }
 });
 
 const page = readFileSync(new URL("../../../docs/client.md", import.meta.url), "utf8");

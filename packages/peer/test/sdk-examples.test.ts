@@ -1,6 +1,6 @@
 /**
- * The examples in the doc comments of the SDK are run, each with a peer of its own and a real
- * server, and must print what their comments say. That they compile is checked with the reference
+ * The examples in the doc comments of the SDK and of the HTTP client are run, each with a peer and
+ * a client of its own and a real server, and must print what their comments say. That they compile is checked with the reference
  * (site/sdk-reference).
  */
 
@@ -42,14 +42,17 @@ function findExamples(): Example[] {
 
 /** A program that runs all examples and prints a line of JSON for each. */
 function programOf(examples: readonly Example[]): string {
-  const entry = join(ROOT, "packages", "peer", "src", "index.ts");
+  const [peerEntry, clientEntry] = ["peer", "client"].map((name) =>
+    JSON.stringify(join(ROOT, "packages", name, "src", "index.ts")),
+  );
   const functions = examples.map(({ place, code }) => {
     const body = code.replaceAll(/^import .*$/gm, "");
-    return `{ place: ${JSON.stringify(place)}, run: async (peer, console) => {\n${body}\n} },\n`;
+    return `{ place: ${JSON.stringify(place)}, run: async (peer, client, console) => {\n${body}\n} },\n`;
   });
   return `
 import { format } from "node:util";
-import { openPeer, PeerError } from ${JSON.stringify(entry)};
+import { BigPeerClient, BigPeerError } from ${clientEntry};
+import { openPeer, PeerError } from ${peerEntry};
 
 const [appId, apiKey, dataUrl] = process.argv.slice(2);
 const examples = [
@@ -58,8 +61,9 @@ for (const { place, run } of examples) {
   const printed = [];
   const log = (...values) => printed.push(format(...values));
   const peer = await openPeer({ appId, url: dataUrl, token: apiKey, memory: true });
+  const client = new BigPeerClient({ url: dataUrl, key: apiKey });
   try {
-    await run(peer, { log, error: log });
+    await run(peer, client, { log, error: log });
   } catch (error) {
     printed.push(String(error));
   } finally {
@@ -74,6 +78,7 @@ test("each example in a doc comment runs and prints what stands there", async ()
   const examples = findExamples();
   const files = new Set(examples.map(({ place }) => place.split(":")[0]));
   expect(files).toContain("packages/peer/src/peer.ts");
+  expect(files).toContain("packages/client/src/client.ts");
   const path = join(temporaryFolder(), "examples.ts");
   writeFileSync(path, programOf(examples));
   const [server, script] = await Promise.all([startRealServer(), bundleScript(path)]);
