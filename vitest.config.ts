@@ -34,6 +34,8 @@ const aloneTests = [
   // Six processes and more, and bounds on the time without writes.
   "packages/server/test/cluster/failures.long.test.ts",
   "packages/server/test/cluster/prove.long.test.ts",
+  // Builds the packages and the documentation site, which other files read.
+  "test/packages.long.test.ts",
   // Limits the time of a statement.
   "packages/engine/test/query/mangled-statement.long.test.ts",
 ];
