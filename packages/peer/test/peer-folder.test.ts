@@ -1,12 +1,13 @@
 /**
  * The folder of a peer: one process at a time, nobody else's files, and copies begin a new life.
  */
-import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Store } from "@bigpeer/engine/store";
 import { nodePlatform } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { copyFolder } from "../../node/test/support/copied-folder.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { openPlace, type PeerPlace } from "../src/peer-folder.ts";
 
@@ -74,7 +75,7 @@ test("a copied folder starts a new incarnation and logs it", async () => {
   const folder = temporaryFolder();
   const first = await open(join(folder, "a"));
   await first.close();
-  cpSync(join(folder, "a"), join(folder, "b"), { recursive: true });
+  copyFolder(join(folder, "a"), join(folder, "b"));
   const copy = await open(join(folder, "b"));
   expect(copy.store.identity.site).not.toBe(first.store.identity.site);
   expect(copy.warnings).toHaveLength(1);

@@ -1,15 +1,8 @@
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
 import { expect, test } from "vitest";
+import { copyFolder } from "../../node/test/support/copied-folder.ts";
 import { testHost } from "../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import type { Config } from "../src/config/config.ts";
@@ -133,7 +126,7 @@ test("two servers on a folder and its copy write as different sites", async () =
   const parent = temporaryFolder();
   const [dataDir, copyDir] = [join(parent, "data"), join(parent, "copy")];
   await (await startServer(configOf(dataDir), testHost())).close();
-  cpSync(dataDir, copyDir, { recursive: true });
+  copyFolder(dataDir, copyDir);
   const host = testHost();
   const [server, copy] = [
     await startServer(configOf(dataDir), host),

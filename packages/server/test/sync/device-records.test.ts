@@ -14,8 +14,8 @@ import { DeviceRecords, type DeviceRecordsOptions } from "../../src/sync/device-
 import { connectPeer } from "../support/remote-peer.ts";
 import { type ServedSync, serveSync } from "../support/sync-server.ts";
 
-/** Ticks come every second. */
-const SOON = { timeout: 10_000, interval: 50 };
+/** Ticks come every second, and a record changes at most every ten seconds. */
+const SOON = { timeout: 30_000, interval: 50 };
 
 async function recordsOf({ url, apiKey }: ServedSync): Promise<readonly ValueObject[]> {
   const response = await fetch(`${url}/api/v4/store/execute`, {
