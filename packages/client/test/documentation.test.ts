@@ -29,7 +29,9 @@ function folderOfPackage(): string {
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const steps = stepsOf(readme);
 const programs = steps.filter((step) => step.kind === "file");
-const runs = steps.filter((step) => step.kind === "command" && step.command.startsWith("node "));
+const runs = steps
+  .filter((step) => step.kind === "command")
+  .filter(({ command }) => command.startsWith("node "));
 
 test("each program of the README prints what stands there", async () => {
   const folder = folderOfPackage();
