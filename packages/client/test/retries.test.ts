@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { TcpProxy } from "../../../prove/cluster/tcp-proxy.mjs";
+import { sized } from "../../protocol/test/support/test-size.ts";
 import { BigPeerClient } from "../src/client.ts";
 import { BigPeerError } from "../src/error.ts";
 import { CuttingProxy, type Fate } from "./support/cutting-proxy.ts";
@@ -56,6 +57,9 @@ function fates(seed: number, lost: readonly Fate[]): () => Fate {
   };
 }
 
+/** How often each of three writers writes in two ways. */
+const ROUNDS = sized(3, 10);
+
 test.each([
   ["cut before their answer", ["cut"]],
   ["cut as soon as they were sent", ["cut-request"]],
@@ -66,17 +70,17 @@ test.each([
   const before = { lost: proxy.lost, sent: server.sent.length };
   proxy.fate = fates(title.length, lost);
   const writer = async (): Promise<void> => {
-    for (let i = 0; i < 10; i++) {
+    for (let i = 0; i < ROUNDS; i++) {
       await increment(client, title);
       await client.execute(INCREMENT, { id: title });
     }
   };
   await Promise.all([writer(), writer(), writer()]);
-  expect(await countOf(title)).toBe(60);
-  expect(proxy.lost - before.lost).toBeGreaterThan(10);
+  expect(await countOf(title)).toBe(6 * ROUNDS);
+  expect(proxy.lost - before.lost).toBeGreaterThan(ROUNDS);
   // Each call has a key of its own, and keeps it.
   const keys = server.sent.slice(before.sent).map(({ headers }) => headers.get("idempotency-key"));
-  expect(new Set(keys.filter((key) => key !== null)).size).toBe(60);
+  expect(new Set(keys.filter((key) => key !== null)).size).toBe(6 * ROUNDS);
 });
 
 test("reads, uploads and logins are repeated as well", async () => {

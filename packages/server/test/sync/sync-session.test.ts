@@ -156,7 +156,8 @@ test("[S67] the sessions of a deleted key end, and those of others continue", as
   const other = await welcomed(served, served.apiKey);
   await served.server.registry.keys.remove(served.appId, "till", AUTHOR);
   for (const client of [one, two]) {
-    expect(await client.next()).toEqual({
+    // On a busy machine a ping may come before it.
+    expect(await client.nextOf("bye")).toEqual({
       t: "bye",
       code: "unauthorized",
       message: expect.any(String),
