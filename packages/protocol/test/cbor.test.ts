@@ -396,6 +396,9 @@ const hostileBytes: fc.Arbitrary<Uint8Array> = fc.oneof(
   }),
 );
 
+/** So many that the part of them that is valid differs little from run to run. */
+const HOSTILE_RUNS = Math.max(runs(10_000), 3_000);
+
 test("[V5] hostile bytes are refused with a PeerError, or decoded as a valid value", () => {
   let read = 0;
   let refused = 0;
@@ -415,9 +418,9 @@ test("[V5] hostile bytes are refused with a PeerError, or decoded as a valid val
       expect(checkValue(value, "x")).toBe(value);
       expect(isIdentical(decodeCbor(encodeCbor(value)), value)).toBe(true);
     }),
-    { numRuns: runs(10_000) },
+    { numRuns: HOSTILE_RUNS },
   );
-  expect(Math.min(read, refused)).toBeGreaterThan(runs(10_000) / 10);
+  expect(Math.min(read, refused)).toBeGreaterThan(HOSTILE_RUNS / 10);
 });
 
 test("[V5] a false length is found before anything is allocated", () => {

@@ -4,7 +4,8 @@
 
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
-import { expect, test, vi } from "vitest";
+import { setImmediate } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { bodySizeMaxOf, readBody } from "../../src/http/http-request.ts";
 import { ByteBudget } from "../../src/limits/byte-budget.ts";
 import { BODY_SIZE_MAX } from "../../src/limits/limits.ts";
@@ -54,7 +55,7 @@ test("[H5] a body without memory left is 503, and takes no more", async () => {
 });
 
 test.each([
-  ["that does not come in time", { timeMsMax: 1 }, () => {}, 408],
+  ["that does not come in time", { timeMsMax: 1 }, () => vi.advanceTimersByTime(1), 408],
   ["whose client leaves", {}, (request: IncomingMessage) => request.destroy(), 400],
   [
     "that is too large",
@@ -63,11 +64,13 @@ test.each([
     413,
   ],
 ] as const)("a body %s gives its memory back", async (_, options, fail, status) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
   const room = new ByteBudget(2 * BODY_SIZE_MAX);
   const request = new IncomingMessage(new Socket());
   const body = readBody(request, { ...options, room });
   request.push("half of it");
-  await vi.waitFor(() => expect(room.size).toBe(10));
+  while (room.size < 10) await setImmediate();
   fail(request);
   await expect(body).rejects.toMatchObject({ status });
   expect(room.size).toBe(0);
