@@ -176,10 +176,12 @@ async function useThrough(startProxy: StartProxy): Promise<unknown[]> {
   const parts: unknown[] = [];
   for (let i = 0; i < 4; i++) parts.push(await client.next());
   const { requestId } = await client.next();
+  server.kill("SIGTERM");
+  const { code } = await server.ended;
+  // Its log is whole now.
   const line = logLines(server.stderr).find((each) => each["requestId"] === requestId);
   parts.push({ part: "address", remoteAddress: line?.["remoteAddress"] });
-  server.kill("SIGTERM");
-  parts.push({ part: "stopped", code: (await server.ended).code });
+  parts.push({ part: "stopped", code });
   await new BigpeerProcess(script, settings).url();
   client.goOn();
   parts.push(await client.next());

@@ -162,10 +162,9 @@ test("a planned restart of the evaluating node fails no request on the others", 
   await written(count + 20);
   over.abort();
   await writers;
-  const [row] = (await cluster.execute(evaluator, "SELECT COUNT(*) AS n FROM w")) as {
-    n: number;
-  }[];
-  expect(row?.n).toBe(count + 1);
+  // A read without the id of a transaction may come before the last writes.
+  const counted = (): Promise<unknown> => cluster.execute(evaluator, "SELECT COUNT(*) AS n FROM w");
+  await expect.poll(counted).toEqual([{ n: count + 1 }]);
 });
 
 test("a node with a shutdown delay serves and evaluates until a second signal, and hands over then", async () => {
