@@ -156,9 +156,10 @@ try {
   const results = await alternate({
     alone: write(alone, [alone.pid]),
     evaluator: write(evaluator, pids),
+    // Right behind it, because it appends the last messages once more.
+    log: (seconds) => log.round(seconds),
     passed: write(follower, pids),
     one: write(evaluator, pids, { connections: 1 }),
-    log: (seconds) => log.round(seconds),
     readAlone: read(alone, alone.pid),
     readFollower: read(follower, following.pid),
   });

@@ -6,7 +6,7 @@ import { decodeCbor } from "@bigpeer/protocol";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 
-const MESSAGES_MAX = 2_000;
+const MESSAGES_MAX = 300;
 
 /** `round(seconds)` resolves with the rate of transactions and the p50 of an append. */
 export async function bareLog(nats, appId) {
@@ -60,11 +60,11 @@ async function lastSequence(manager, name, subject) {
   return message?.seq ?? 0;
 }
 
-/** Entries of the app that have transactions, with their number. */
+/** The last entries of the app that have transactions, with their number. */
 async function lastMessages(manager, { name, subject }) {
   const { state } = await manager.streams.info(name);
   const messages = [];
-  for (let seq = Math.max(1, state.last_seq - MESSAGES_MAX); messages.length < 200; seq++) {
+  for (let seq = Math.max(1, state.last_seq - MESSAGES_MAX); ; seq++) {
     const message = await manager.streams.getMessage(name, { seq, next_by_subj: subject });
     if (message === null) break;
     seq = message.seq;
