@@ -6,9 +6,9 @@
  * never before the time in `Retry-After`. The pauses grow exponentially, with full jitter, so that
  * many clients of a server that comes back do not all come at once.
  *
- * Without an answer the outcome of a request is not known. So it is repeated only if the server does
- * it once however often it comes: a read, a write with an idempotency key, a PUT. The others are
- * repeated after 429 alone, which the server answers before it looks at the request.
+ * Without an answer the client cannot know whether the server has processed the request. So only
+ * idempotent requests are repeated: a read, a write with an idempotency key, a PUT. Others are
+ * repeated only after 429, which the server sends before it looks at the request.
  */
 
 import { BigPeerError, errorOfAnswer } from "./error.ts";

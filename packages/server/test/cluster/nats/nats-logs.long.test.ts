@@ -2,7 +2,13 @@
 
 import { expect, test } from "vitest";
 import { NatsLogs } from "../../../src/cluster/nats/nats-logs.ts";
-import { connectTo, newClusterName, openLogs, useNatsCluster } from "../support/nats-cluster.ts";
+import {
+  appendUntilKnown,
+  connectTo,
+  newClusterName,
+  openLogs,
+  useNatsCluster,
+} from "../support/nats-cluster.ts";
 
 const nats = useNatsCluster();
 const single = useNatsCluster({ size: 1 });
@@ -71,7 +77,7 @@ test("a single server is refused at once, unless one copy is enough", async () =
   const connection = await connectTo(single());
   await expect(openLogs(connection)).rejects.toThrow("three or more servers form one NATS cluster");
   const log = (await openLogs(connection, { replicas: 1 })).log("app");
-  expect(await log.append(new Uint8Array(1), { after: 0, id: "a" })).toEqual({
+  expect(await appendUntilKnown(log, new Uint8Array(1), { after: 0, id: "a" })).toEqual({
     kind: "appended",
     sequence: 1,
   });

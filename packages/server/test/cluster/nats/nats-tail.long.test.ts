@@ -8,7 +8,13 @@ import { assert } from "@bigpeer/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { NatsServer } from "../../../../../scripts/nats-cluster.mjs";
 import type { ConsumerInfo, NatsConnection } from "../../../src/cluster/nats/nats-connection.ts";
-import { connectTo, newClusterName, openLogs, useNatsCluster } from "../support/nats-cluster.ts";
+import {
+  appendUntilKnown,
+  connectTo,
+  newClusterName,
+  openLogs,
+  useNatsCluster,
+} from "../support/nats-cluster.ts";
 
 const nats = useNatsCluster();
 
@@ -32,7 +38,8 @@ async function write(log: SharedLog, count: number, size = 4): Promise<readonly 
   const sequences: number[] = [];
   let after = await log.end();
   for (let i = 0; i < count; i++) {
-    const outcome = await log.append(new Uint8Array(size).fill(i), { after, id: `${after}` });
+    const bytes = new Uint8Array(size).fill(i);
+    const outcome = await appendUntilKnown(log, bytes, { after, id: `${after}` });
     assert(outcome.kind === "appended", "appended");
     after = outcome.sequence;
     sequences.push(after);

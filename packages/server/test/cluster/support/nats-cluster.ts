@@ -5,6 +5,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import type { AppendOutcome, AppendTarget, SharedLog } from "@bigpeer/engine/cluster";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import {
   type NatsCluster,
@@ -17,6 +19,8 @@ import {
   type NatsOptions,
 } from "../../../src/cluster/nats/nats-connection.ts";
 import { NatsLogs, type NatsLogsOptions } from "../../../src/cluster/nats/nats-logs.ts";
+
+const RETRY_MS = 50;
 
 /** Starts servers that run during all tests of the file. Call it once, and the result in tests. */
 export function useNatsCluster(
@@ -62,4 +66,21 @@ export function openLogs(
   options: Partial<NatsLogsOptions> = {},
 ): Promise<NatsLogs> {
   return NatsLogs.open(connection, { cluster: newClusterName(), streams: 1, ...options });
+}
+
+/**
+ * Appends as a writer does: an append whose outcome is unknown is repeated with the same id. On a
+ * busy machine that can happen to any append, for example because the stream changes its leader.
+ */
+export async function appendUntilKnown(
+  log: SharedLog,
+  bytes: Uint8Array,
+  target: AppendTarget,
+): Promise<AppendOutcome> {
+  let outcome = await log.append(bytes, target);
+  while (outcome.kind === "unknown") {
+    await setTimeout(RETRY_MS);
+    outcome = await log.append(bytes, target);
+  }
+  return outcome;
 }
