@@ -185,11 +185,9 @@ test("[S49] a side without a proof is not believed when it claims that there is 
   const south = await calling(address);
   expect(await errorCode(south)).toBe("duplicate");
   const [link] = await south.links();
-  expect([link?.state, link?.partner, link?.lastError?.message]).toEqual([
-    "waiting",
-    null,
-    message,
-  ]);
+  // It tries again and again.
+  expect(["waiting", "connecting"]).toContain(link?.state);
+  expect([link?.partner, link?.lastError?.message]).toEqual([null, message]);
 });
 
 test("[S48] after the proof the accepting side may send as much as a link does", async () => {
