@@ -1,6 +1,6 @@
 /**
- * How the tests run. `unit` and `isolated` are everything that is quick and repeatable; `long` and
- * `alone` are random and endurance testing, which takes minutes.
+ * How the tests run. `unit` and `isolated` are everything that is quick and repeatable; `long`,
+ * `browsers` and `alone` are random and endurance testing, which takes minutes.
  *
  * The files of `unit` share the modules of a process: a module is read once, not once for each file.
  * A file that changes its process for good is in `isolated` and gets a process of its own. A file
@@ -28,14 +28,18 @@ const setupFiles = ["./test/support/patient-waits.ts"];
 
 const longTests = ["packages/*/test/**/*.long.test.ts", "test/**/*.long.test.ts"];
 
+/** Wait for a browser for most of their time. */
+const browserTests = ["packages/peer/test/web/**/*.long.test.ts"];
+
 const aloneTests = [
   // Hundreds of peers in several processes; some watch time and memory.
-  "packages/peer/test/**/*.long.test.ts",
+  "packages/peer/test/*.long.test.ts",
   // Six processes and more, and bounds on the time without writes.
   "packages/server/test/cluster/failures.long.test.ts",
   "packages/server/test/cluster/prove.long.test.ts",
   // Builds the packages and the documentation site, which other files read.
   "test/packages.long.test.ts",
+  "test/bundlers.long.test.ts",
   // Limits the time of a statement.
   "packages/engine/test/query/mangled-statement.long.test.ts",
 ];
@@ -66,6 +70,8 @@ const longest = [
   "sigkill.long.test.ts",
   "damaged-store.long.test.ts",
   "permission-fuzz.long.test.ts",
+  "web/tabs.long.test.ts",
+  "web/storage/storage.long.test.ts",
   // These wait much of their time.
   "sync/device-records.test.ts",
   "peer/test/documentation.test.ts",
@@ -122,7 +128,7 @@ export default defineConfig({
         test: {
           name: "long",
           include: longTests,
-          exclude: [...aloneTests, ...replacingTests],
+          exclude: [...aloneTests, ...browserTests, ...replacingTests],
           maxWorkers: 2,
           provide: { isFullSize: true },
           sequence: { groupOrder: 2 },
@@ -147,11 +153,24 @@ export default defineConfig({
       {
         ...packages,
         test: {
+          name: "browsers",
+          include: browserTests,
+          maxWorkers: 2,
+          provide: { isFullSize: true },
+          sequence: { groupOrder: 3 },
+          setupFiles,
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        ...packages,
+        test: {
           name: "alone",
           include: aloneTests,
           maxWorkers: 1,
           provide: { isFullSize: true },
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
           setupFiles,
           testTimeout: 600_000,
           hookTimeout: 120_000,

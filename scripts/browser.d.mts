@@ -1,10 +1,13 @@
 /** Types of browser.mjs, for tests. */
 
-export interface FoundChromium {
+export interface FoundBrowser {
   /** Path of an executable; undefined when there is none. */
   readonly path?: string;
   /** Why there is none. */
   readonly reason?: string;
 }
 
-export function findChromium(env?: NodeJS.ProcessEnv): Promise<FoundChromium>;
+export type BrowserName = "chromium" | "firefox";
+
+export function findChromium(env?: NodeJS.ProcessEnv): Promise<FoundBrowser>;
+export function findBrowser(name: BrowserName, env?: NodeJS.ProcessEnv): Promise<FoundBrowser>;

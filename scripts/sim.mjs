@@ -3,7 +3,8 @@
  * fit. A seed that fails is printed with the step, what was broken and the last events; the same seed
  * fails in the same way again. `--verbose` prints all events of a run, `--length` sets how many things
  * happen in it, `--all` goes on behind a failure, `--links` runs several sites that are linked,
- * `--cluster` runs a server of three nodes over one log.
+ * `--cluster` runs a server of three nodes over one log, `--browser` runs peers with the storage of
+ * browsers on a simulated IndexedDB.
  *
  * The simulator is test code in TypeScript: it is bundled here, as the tests read it, and then run.
  */
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     all: { type: "boolean", default: false },
     links: { type: "boolean", default: false },
     cluster: { type: "boolean", default: false },
+    browser: { type: "boolean", default: false },
   },
 });
 
@@ -33,12 +35,15 @@ const minutes = values.minutes === undefined ? undefined : Number(values.minutes
 const count = most ?? (minutes === undefined ? 1 : Number.POSITIVE_INFINITY);
 const endMs = minutes === undefined ? Number.POSITIVE_INFINITY : Date.now() + minutes * 60_000;
 
-const [file, name] = values.links
-  ? ["link-simulation.ts", "simulateLinks"]
-  : values.cluster
-    ? ["cluster-simulation.ts", "simulateCluster"]
-    : ["simulation.ts", "simulate"];
-const kinds = await bundled(`packages/engine/test/sim/${file}`);
+const KINDS = {
+  links: ["packages/engine/test/sim/link-simulation.ts", "simulateLinks"],
+  cluster: ["packages/engine/test/sim/cluster-simulation.ts", "simulateCluster"],
+  browser: ["packages/peer/test/sim/indexed-simulation.ts", "simulateIndexed"],
+  usual: ["packages/engine/test/sim/simulation.ts", "simulate"],
+};
+const chosen = ["links", "cluster", "browser"].find((kind) => values[kind]) ?? "usual";
+const [file, name] = KINDS[chosen];
+const kinds = await bundled(file);
 const simulate = kinds[name];
 
 const startMs = Date.now();

@@ -12,7 +12,7 @@
 const WORKERS = "4";
 
 const UNIT = ["--project", "unit", "--project", "isolated"];
-const LONG = ["--project", "long", "--project", "replacing", "--project", "alone"];
+const LONG = ["long", "replacing", "browsers", "alone"].flatMap((name) => ["--project", name]);
 
 const workers = `--maxWorkers=${process.env.TEST_WORKERS || WORKERS}`;
 

@@ -54,6 +54,10 @@ export const GROUPS = [
         about: "Write an app with a small peer: statements, observers, subscriptions, sync.",
       },
       {
+        file: "docs/browser.md",
+        about: "Run a small peer in a web page: bundlers, storage, tabs, deployments, origins.",
+      },
+      {
         file: "docs/client.md",
         about: "Call a server from a service, with types and safe retries, without a store.",
       },
@@ -123,7 +127,7 @@ export const GROUPS = [
         folder: "site/sdk-reference",
         path: "sdk-reference",
         title: "SDK reference",
-        about: "Every symbol that the small peer for Node exports, each with an example.",
+        about: "Every symbol that the small peer exports on Node, each with an example.",
         pages: SDK_PAGES.map(({ path, title, introduction }) => ({
           file: path,
           title,

@@ -5,7 +5,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../packages/node/test/support/temporary-folder.ts";
-import { findChromium } from "../scripts/browser.mjs";
+import { findBrowser, findChromium } from "../scripts/browser.mjs";
 
 /** A folder of programs, each a script of the shell. */
 function plantPrograms(programs: Readonly<Record<string, string>>): string {
@@ -22,6 +22,18 @@ test("an installed Chromium is used, or the program that CHROMIUM names", async 
   expect(await findChromium({ PATH: folder })).toEqual({ path: join(folder, "chromium") });
   const other = join(folder, "other");
   expect(await findChromium({ PATH: folder, CHROMIUM: other })).toEqual({ path: other });
+});
+
+test("an installed Firefox is used, or the program that FIREFOX names", async () => {
+  const folder = plantPrograms({ firefox: "", "firefox-esr": "", other: "" });
+  const other = join(folder, "other");
+  expect(await findBrowser("firefox", { PATH: folder })).toEqual({
+    path: join(folder, "firefox-esr"),
+  });
+  expect(await findBrowser("firefox", { PATH: folder, FIREFOX: other })).toEqual({ path: other });
+  expect(await findBrowser("firefox", { PATH: temporaryFolder() })).toEqual({
+    reason: "Firefox is not installed: there is no apt-get to install it with",
+  });
 });
 
 test("a named program that is none, and a machine without apt-get, are reasons", async () => {

@@ -84,7 +84,9 @@ test("a tarball has built files with types and maps, their sources, a README and
   expect(packed.tarballs.length).toBeGreaterThan(5);
   for (const { name, files } of packed.tarballs) {
     expect(files, name).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json"]));
-    const built = files.filter((path) => /^dist\/(?!api-page\/|docs-site\/).*\.js$/.test(path));
+    const built = files.filter((path) =>
+      /^dist\/(?!api-page\/|docs-site\/|sdk\/).*\.js$/.test(path),
+    );
     expect(built.length, name).toBeGreaterThan(0);
     for (const path of built) {
       const stem = path.slice("dist/".length, -".js".length);
@@ -101,30 +103,84 @@ test("the server's tarball has the documentation and the page of the API", () =>
   expect(files).toEqual(expect.arrayContaining(needed));
 });
 
+test.each(["@bigpeer/peer", "@bigpeer/server"])(
+  "the tarball of %s has the SDK for browsers",
+  (name) => {
+    const files = packed.tarballs.find((tarball) => tarball.name === name)?.files ?? [];
+    const sdk = files.filter((path) => path.startsWith("dist/sdk/"));
+    expect(sdk.toSorted()).toEqual([
+      "dist/sdk/bigpeer-explain.js",
+      "dist/sdk/bigpeer-patterns.js",
+      "dist/sdk/bigpeer-worker.js",
+      "dist/sdk/bigpeer.js",
+    ]);
+  },
+);
+
 test("publint and are-the-types-wrong find nothing", async () => {
   const script = join(ROOT, "scripts", "package-check.mjs");
   const { stdout } = await run(process.execPath, [script, ...pathsOf(packed)]);
   for (const { name } of packed.tarballs) expect(stdout).toContain(`${name}: no problems`);
 });
 
-test.each([
+const KINDS = [
   ["node16", { module: "node16" }],
   ["nodenext", { module: "nodenext" }],
   ["bundler", { module: "esnext", moduleResolution: "bundler" }],
-])("the types of every entry compile strictly, without skipLibCheck, with %s", async (_, kind) => {
+] as const;
+
+test.each(KINDS)(
+  "the types of every entry compile strictly, without skipLibCheck, with %s",
+  async (_, kind) => {
+    const folder = temporaryInProject();
+    const lines = packed.tarballs.flatMap(({ name }) => {
+      const text = readFileSync(join(project, "node_modules", name, "package.json"), "utf8");
+      const { exports } = JSON.parse(text) as { exports: Record<string, unknown> };
+      const entries = Object.keys(exports).filter((entry) => typeof exports[entry] === "object");
+      return entries.map((entry) => `"${name}${entry.slice(1)}"`);
+    });
+    expect(lines.length).toBeGreaterThan(10);
+    const text = lines.map((entry, i) => `import type * as e${i} from ${entry};\n`).join("");
+    const used = lines.map((_entry, i) => `typeof e${i}`).join(", ");
+    writeFileSync(join(folder, "all.ts"), `${text}export type All = [${used}];\n`);
+    const compilerOptions = { ...STRICT, ...kind, noEmit: true };
+    await expect(compile(folder, { compilerOptions, files: ["all.ts"] })).resolves.toBeUndefined();
+  },
+);
+
+/** What differs from Node, and the types that a page has no others for. */
+const PAGE_PROGRAM = `import { openPeer, type Peer, type PeerOptions } from "@bigpeer/peer";
+
+const login = async () => ({ provider: "users", token: "t" });
+const options: PeerOptions = { appId: "a", url: "https://example.com", login, name: "tasks" };
+const peer: Peer = await openPeer({ ...options, workerUrl: new URL("worker.js", location.href) });
+const observer = peer.store.registerObserver<{ title: string }>(
+  "SELECT title FROM tasks",
+  ({ items, pendingIds }) => {
+    document.title = pendingIds.length > 0 ? "waiting" : (items[0]?.title ?? "");
+  },
+);
+observer.cancel();
+const refused: string[] = (await peer.store.refused()).map(({ reason }) => reason);
+const { use, quota } = await peer.storage.update();
+console.log(refused, use / quota, peer.sync.status.state);
+// @ts-expect-error -- a browser has no folders.
+await openPeer({ appId: "a", url: "https://example.com", login, folder: "phone" });
+// @ts-expect-error -- a method for the worker, not for apps.
+peer.store.runScope(1);
+`;
+
+test.each(KINDS)("a strict program for browsers compiles in both ways with %s", async (_, kind) => {
   const folder = temporaryInProject();
-  const lines = packed.tarballs.flatMap(({ name }) => {
-    const text = readFileSync(join(project, "node_modules", name, "package.json"), "utf8");
-    const { exports } = JSON.parse(text) as { exports: Record<string, unknown> };
-    const entries = Object.keys(exports).filter((entry) => typeof exports[entry] === "object");
-    return entries.map((entry) => `"${name}${entry.slice(1)}"`);
-  });
-  expect(lines.length).toBeGreaterThan(10);
-  const text = lines.map((entry, i) => `import type * as e${i} from ${entry};\n`).join("");
-  const used = lines.map((_entry, i) => `typeof e${i}`).join(", ");
-  writeFileSync(join(folder, "all.ts"), `${text}export type All = [${used}];\n`);
-  const compilerOptions = { ...STRICT, ...kind, noEmit: true };
-  await expect(compile(folder, { compilerOptions, files: ["all.ts"] })).resolves.toBeUndefined();
+  const browser = { ...STRICT, ...kind, types: [], lib: ["es2023", "dom"], noEmit: true };
+  writeFileSync(join(folder, "page.ts"), PAGE_PROGRAM);
+  const byCondition = { ...browser, customConditions: ["browser"] };
+  const files = ["page.ts"];
+  await expect(compile(folder, { compilerOptions: byCondition, files })).resolves.toBeUndefined();
+  await expect(compile(folder, { compilerOptions: browser, files })).rejects.toThrow("folder");
+  const direct = PAGE_PROGRAM.replace('"@bigpeer/peer"', '"@bigpeer/peer/browser"');
+  writeFileSync(join(folder, "page.ts"), direct);
+  await expect(compile(folder, { compilerOptions: browser, files })).resolves.toBeUndefined();
 });
 
 test("a peer in memory needs no storage package; one with a folder says what to install", async () => {

@@ -152,6 +152,8 @@ test.each([
   ["packages/server/src/a.ts", `import type { A } from "@bigpeer/engine/store/a.ts";`, "deep"],
   ["packages/engine/src/a.ts", `import { a } from "../../protocol/src/a.ts";`, "around the entry"],
   ["packages/engine/src/a.ts", `import { readFile } from "node:fs";`, "input and output"],
+  ["packages/peer/src/a.ts", `import { hostname } from "node:os";`, "a part of Node on every host"],
+  ["packages/peer/src/web/a.ts", `import { a } from "../node/b.ts";`, "the Node host in a browser"],
   ["packages/engine/src/a.ts", `const a = await import("lmdb");`, "third party, dynamic"],
   ["packages/node/src/a.ts", `import { open } from "lmdb";`, "third party, wrong file"],
   ["packages/server/src/a.ts", `import { open } from "lmdb";`, "third party, wrong package"],

@@ -14,6 +14,7 @@ export const PAGES = [
       "CommonOptions",
       "StorageOptions",
       "CredentialOptions",
+      "EraseOptions",
       "PeerEvents",
       "Listener",
     ],

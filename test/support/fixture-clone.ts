@@ -89,6 +89,14 @@ console.log("built some pages");
 if (process.env.SITE_FAILS) process.exitCode = 1;
 `;
 
+/** Stands for the build of the SDK for browsers, which needs the real packages. */
+const SDK = `
+import { appendFileSync } from "node:fs";
+export async function buildSdk() {
+  appendFileSync(process.env.CALLS, "sdk\\n");
+}
+`;
+
 const SCRIPTS = [
   "scripts/setup.mjs",
   "scripts/copy-api-page.mjs",
@@ -119,6 +127,7 @@ export function createFixtureClone(): FixtureClone {
   mkdirSync(join(root, "site"));
   for (const script of [...SCRIPTS, "LICENSE"])
     copyFileSync(join(ROOT, script), join(root, script));
+  writeFileSync(join(root, "scripts/sdk.mjs"), SDK);
   writeFileSync(join(root, "bin/npm"), NPM, { mode: 0o755 });
   writeFileSync(join(root, "package-lock.json"), "{}\n");
   writeFileSync(join(root, "site/package-lock.json"), "{}\n");

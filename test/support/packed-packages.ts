@@ -32,10 +32,19 @@ interface PackReport {
   readonly files: readonly { readonly path: string }[];
 }
 
-/** Runs `npm pack --workspaces`, which builds first. */
-export async function packAll(): Promise<Packed> {
+/** Packs all packages with `npm pack`, which builds them first. */
+export function packAll(): Promise<Packed> {
+  return pack(["--workspaces"]);
+}
+
+/** Packs some packages, which must be built, as they are. */
+export function packBuilt(names: readonly string[]): Promise<Packed> {
+  return pack(["--ignore-scripts", ...names.map((name) => `--workspace=${name}`)]);
+}
+
+async function pack(options: readonly string[]): Promise<Packed> {
   const folder = mkdtempSync(join(tmpdir(), "bigpeer-packed-"));
-  const words = ["pack", "--workspaces", "--json", "--pack-destination", folder];
+  const words = ["pack", ...options, "--json", "--pack-destination", folder];
   const { stdout } = await npm(words, ROOT);
   // The scripts that build may print before it.
   const reports = Object.values(

@@ -76,6 +76,8 @@ export function findImports(file: SourceFile): readonly Import[] {
   return found;
 }
 
+const QUOTED = /^["'`](.*)["'`]$/s;
+
 function parseImports(file: SourceFile): Import[] {
   const { module } = parseSync(file.path, file.text);
   const at = (specifier: string, offset: number, isExportAll: boolean): Import => {
@@ -89,9 +91,11 @@ function parseImports(file: SourceFile): Import[] {
         ? []
         : [at(moduleRequest.value, start, importName.kind.startsWith("All"))],
     ),
-    ...module.dynamicImports.map(({ moduleRequest, start }) =>
-      at(file.text.slice(moduleRequest.start + 1, moduleRequest.end - 1), start, false),
-    ),
+    ...module.dynamicImports.flatMap(({ moduleRequest, start }) => {
+      const [, name] = QUOTED.exec(file.text.slice(moduleRequest.start, moduleRequest.end)) ?? [];
+      // Otherwise it is an expression: an address that is known at run time alone.
+      return name === undefined ? [] : [at(name, start, false)];
+    }),
   ];
 }
 

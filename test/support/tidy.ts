@@ -42,7 +42,7 @@ const THIRD_PARTY: Record<string, readonly string[]> = {
   re2js: ["packages/engine/src/pattern/pattern-compiler.ts"],
   typebox: ["packages/server/src/validation/schema.ts"],
   "typebox/compile": ["packages/server/src/validation/schema.ts"],
-  ws: ["packages/peer/src/web-socket.ts", "packages/server/src/sync/web-socket.ts"],
+  ws: ["packages/peer/src/node/web-socket.ts", "packages/server/src/sync/web-socket.ts"],
 };
 
 const TEST_LIBRARIES = new Set(["vitest", "vitest/config", "fast-check", "vite"]);
@@ -58,7 +58,7 @@ const QUERY = "packages/engine/src/query/";
 
 /** The folders of the statement language, and its files beside them: each imports only to its left. */
 const QUERY_ORDER: readonly (readonly string[])[] = [
-  ["bounded-cache.ts", "fault.ts", "unknown-name.ts", "uuid.ts"],
+  ["bounded-cache.ts", "code-use.ts", "fault.ts", "unknown-name.ts", "uuid.ts"],
   ["value"],
   ["syntax"],
   ["frame"],
@@ -70,11 +70,13 @@ const QUERY_ORDER: readonly (readonly string[])[] = [
   ["permission"],
   ["run"],
   ["mutate"],
+  ["explain"],
   ["statement"],
   ["live"],
   ["command"],
   ["request.ts"],
   ["task"],
+  ["local-runner.ts"],
   ["statement-runner.ts"],
   ["index.ts"],
 ];
@@ -120,7 +122,7 @@ const SERVER_ORDER: readonly (readonly string[])[] = [
   ["data-api"],
   ["management"],
   ["openapi"],
-  ["documentation"],
+  ["documentation", "web"],
   ["server.ts"],
   ["command"],
   ["main.ts", "index.ts"],
@@ -164,6 +166,7 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
     "node",
     [
       "disk.ts",
+      "erased-store.ts",
       "incarnation.ts",
       "index.ts",
       "json-file.ts",
@@ -177,19 +180,17 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
     [
       "argument-check.ts",
       "auth.ts",
-      "connection-fault.ts",
       "deadline.ts",
       "event-hub.ts",
       "gate.ts",
       "index.ts",
       "local-store.ts",
-      "node-package.ts",
       "observer.ts",
       "observers.ts",
       "options.ts",
-      "peer-folder.ts",
-      "peer-platform.ts",
+      "peer-events.ts",
       "peer.ts",
+      "pending-ids.ts",
       "plain-value.ts",
       "presence.ts",
       "remote.ts",
@@ -197,7 +198,6 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
       "session-token.ts",
       "sync.ts",
       "version.ts",
-      "web-socket.ts",
     ],
   ],
   ["server", ["index.ts", "main.ts", "server.ts"]],
@@ -220,20 +220,28 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** The folders of a package that others import by an entry of their own, such as @bigpeer/engine/store. */
 const ENTRY_FOLDERS: ReadonlyMap<string, readonly string[]> = new Map([
-  ["engine", ["store", "query", "sync", "peer", "link", "cluster", "pattern"]],
+  ["engine", ["store", "query", "sync", "peer", "link", "cluster", "pattern", "explain"]],
+  // What bundles for browsers begin with.
+  ["peer", ["web", "web/page", "web/storage"]],
 ]);
 
 /** The files of a package that others import by an entry of their own. */
 const ENTRY_FILES: ReadonlyMap<string, readonly string[]> = new Map([["server", ["main"]]]);
 
+/** What the SDK for browsers is bundled from, besides entries (scripts/sdk.mjs). */
+const BUNDLED: readonly string[] = [
+  "packages/peer/src/web/explain.ts",
+  "packages/peer/src/web/patterns.ts",
+  "packages/peer/src/web/worker/worker.ts",
+];
+
 /** Files that nothing imports because something outside the sources starts there. */
 function isStart(path: string): boolean {
-  return isEntry(path) || /\/src\/main\.ts$|\.d\.ts$/.test(path);
+  return isEntry(path) || /\/src\/main\.ts$|\.d\.ts$/.test(path) || BUNDLED.includes(path);
 }
 
 function isEntry(path: string): boolean {
-  const [, owner = "", folder] =
-    /^packages\/([^/]+)\/src\/(?:([^/]+)\/)?index\.ts$/.exec(path) ?? [];
+  const [, owner = "", folder] = /^packages\/([^/]+)\/src\/(?:(.+)\/)?index\.ts$/.exec(path) ?? [];
   if (owner === "") return false;
   return folder === undefined || (ENTRY_FOLDERS.get(owner)?.includes(folder) ?? false);
 }
@@ -405,6 +413,7 @@ function complainAboutImport(file: SourceFile, specifier: string): string | unde
     return isAllowed ? undefined : `tests do not import ${specifier}`;
   }
   if (specifier.startsWith("node:")) {
+    if (isOnEveryHost(file.path)) return `runs in browsers as well: no ${specifier}`;
     const isAllowed = NODE_PACKAGES.has(packageOf(file.path) ?? "");
     return isAllowed
       ? undefined
@@ -415,9 +424,21 @@ function complainAboutImport(file: SourceFile, specifier: string): string | unde
   return `${specifier} may be imported only by ${places.join(", ") || "no file"}`;
 }
 
+/** Whether it is a source of the peer that Node and browsers share: all but those of the Node host. */
+function isOnEveryHost(path: string): boolean {
+  const home = "packages/peer/src/";
+  return path.startsWith(home) && !path.startsWith(`${home}node/`) && path !== `${home}index.ts`;
+}
+
 function complainAboutRelative(file: SourceFile, specifier: string): string | undefined {
   if (!isSource(file)) return undefined;
   const home = `packages/${packageOf(file.path)}/src/`;
+  if (
+    isOnEveryHost(file.path) &&
+    resolveImport(file, specifier).startsWith("packages/peer/src/node/")
+  ) {
+    return `${specifier} belongs to Node, and this file runs in browsers as well`;
+  }
   if (resolveImport(file, specifier).startsWith(home)) return undefined;
   return `${specifier} lies outside ${home}`;
 }

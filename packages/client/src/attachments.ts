@@ -4,7 +4,7 @@
  */
 
 import { pathText } from "./address.ts";
-import type { UploadedAttachment } from "./generated/data-api.ts";
+import type { UploadedAttachment, UploadProgress } from "./generated/data-api.ts";
 import type { CallOptions } from "./options.ts";
 import { type HttpRequest, readJson, type Send } from "./request.ts";
 
@@ -17,6 +17,23 @@ export interface DownloadOptions extends CallOptions {
   readonly start?: number | undefined;
   /** Byte after the last one of the part. */
   readonly end?: number | undefined;
+}
+
+/** Options of the beginning of an upload. */
+export interface BeginUploadOptions extends CallOptions {
+  /**
+   * Shows that the caller has the content: SHA-256, in base64url, of the content followed by the
+   * text `bigpeer possession`.
+   */
+  readonly proof?: string | undefined;
+}
+
+/** Options of the next part of an upload. */
+export interface ContinueUploadOptions extends CallOptions {
+  /** Byte of the content at which the part begins. */
+  readonly offset: number;
+  /** Bytes of the whole content. */
+  readonly len: number;
 }
 
 /** Content takes longer than other answers. The server ends a transfer that does not go on. */
@@ -32,13 +49,45 @@ export class Attachments {
 
   /** Uploads content. A document refers to it by `id` and `len`. */
   upload(content: Content, options: CallOptions = {}): Promise<UploadedAttachment> {
-    // Blob takes any bytes; its type in browsers leaves out those of shared memory.
-    const parts = [content as Uint8Array<ArrayBuffer>];
-    const blob = content instanceof Blob ? content : new Blob(parts);
     const body = new FormData();
-    body.append("file", blob, "file");
+    body.append("file", blobOf(content), "file");
     return this.#call<UploadedAttachment>("POST", "/attachments/upload", options, {
       body,
+      read: readJson,
+    });
+  }
+
+  /**
+   * Begins or continues an upload in parts. The next part begins at `offset` of the answer; if that
+   * is `len`, the content is stored. `id` is the SHA-256 of the content, in base64url.
+   */
+  beginUpload(id: string, len: number, options: BeginUploadOptions = {}): Promise<UploadProgress> {
+    const { proof } = options;
+    return this.#call<UploadProgress>("POST", `${pathOf(id)}/upload`, options, {
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ len, proof }),
+      read: readJson,
+    });
+  }
+
+  /**
+   * Sends the next part of an upload. It is not sent again if its connection is lost: a part of it
+   * may have arrived, and `beginUpload` gives the offset.
+   */
+  continueUpload(
+    id: string,
+    part: Content,
+    options: ContinueUploadOptions,
+  ): Promise<UploadProgress> {
+    const { offset, len } = options;
+    return this.#call<UploadProgress>("PATCH", `${pathOf(id)}/upload`, options, {
+      headers: {
+        "content-type": "application/octet-stream",
+        "upload-offset": String(offset),
+        "upload-length": String(len),
+      },
+      body: blobOf(part),
+      isRepeatable: false,
       read: readJson,
     });
   }
@@ -84,6 +133,11 @@ export class Attachments {
     const call = { ...options, timeoutMs: options.timeoutMs ?? TIMEOUT_MS };
     return this.#send({ method, url, headers: {}, isRepeatable: true, ...rest }, call);
   }
+}
+
+function blobOf(content: Content): Blob {
+  // Blob takes any bytes; its type in browsers leaves out those of shared memory.
+  return content instanceof Blob ? content : new Blob([content as Uint8Array<ArrayBuffer>]);
 }
 
 function pathOf(id: string): string {

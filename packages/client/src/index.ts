@@ -2,7 +2,13 @@
  * Entry of the package: a typed HTTP client for the data API and the management API of a Big Peer.
  */
 
-export { Attachments, type Content, type DownloadOptions } from "./attachments.ts";
+export {
+  Attachments,
+  type BeginUploadOptions,
+  type Content,
+  type ContinueUploadOptions,
+  type DownloadOptions,
+} from "./attachments.ts";
 export {
   type Args,
   BigPeerClient,
@@ -29,6 +35,7 @@ export type {
   SyncPeersResponse,
   UpdateCommand,
   UploadedAttachment,
+  UploadProgress,
   WriteCommand,
   WriteCommandResult,
   WriteResponse,

@@ -20,7 +20,7 @@ export interface HttpRequest<T> {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | FormData | undefined;
+  readonly body?: string | FormData | Blob | undefined;
   /** Whether it does no harm if the server gets it twice. */
   readonly isRepeatable: boolean;
   /** Reads an answer whose status is below 400. */

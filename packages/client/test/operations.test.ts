@@ -113,6 +113,25 @@ test("attachments are uploaded, and downloaded whole, in part and as a stream", 
   expect((await errorOf(attachments.download(other))).status).toBe(404);
 });
 
+test("an attachment is uploaded in parts, and one that is there need not be sent", async () => {
+  const { attachments } = client;
+  const bytes = crypto.getRandomValues(new Uint8Array(1000));
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
+  const id = Buffer.from(digest).toString("base64url");
+  const len = bytes.length;
+  expect(await attachments.beginUpload(id, len)).toEqual({ id, len, offset: 0 });
+  const first = await attachments.continueUpload(id, bytes.slice(0, 400), { offset: 0, len });
+  expect(first).toEqual({ id, len, offset: 400 });
+  const again = attachments.continueUpload(id, bytes.slice(0, 400), { offset: 0, len });
+  expect((await errorOf(again)).status).toBe(409);
+  expect((await attachments.beginUpload(id, len)).offset).toBe(400);
+  const rest = new Blob([bytes.slice(400)]);
+  const last = await attachments.continueUpload(id, rest, { offset: 400, len });
+  expect(last).toEqual({ id, len, offset: len });
+  expect(await attachments.beginUpload(id, len)).toEqual({ id, len, offset: len });
+  expect(await attachments.download(id)).toEqual(bytes);
+});
+
 test("a stream ends with the signal of its call", async () => {
   const { id } = await client.attachments.upload(new Uint8Array(20_000_000));
   const ending = new AbortController();

@@ -1,6 +1,6 @@
 /**
  * Platform: the interfaces that the host of the engine implements: time, random bytes, hashing,
- * patterns, ordered key-value storage, connections.
+ * patterns, ordered key-value storage, connections, and code that is loaded on use.
  *
  * The engine calls nothing else of its host. Each interface states its contract; the contract suite
  * in test/contract checks it for every KeyValue.
@@ -24,6 +24,11 @@ export interface Platform {
    * when the pattern is not valid.
    */
   pattern(source: string, flags: string): Pattern | undefined;
+  /**
+   * PLAN_EXPLAINER of the engine's entry `explain`. Undefined while a host has not loaded it, which
+   * it does before a statement that needs it. Only the statement language knows its type.
+   */
+  explainer(): object | undefined;
 }
 
 export interface Pattern {
@@ -84,7 +89,7 @@ export interface Reader {
 }
 
 /**
- * A Reader on the durable state at the time it was taken. It does not change while writes go on. It
+ * A Reader on the committed state at the time it was taken. It does not change while writes go on. It
  * must be closed; close() may be called again. An adapter may end a snapshot that is held longer
  * than its set time: then every read throws `store.snapshot_expired`.
  */
@@ -101,21 +106,36 @@ export interface Snapshot extends Reader {
 export type Writes = ReadonlyMap<Key, Value | undefined>;
 
 /**
+ * What a crash may do to a commit that was acknowledged. `strict`: nothing; the commit and all
+ * commits before it are synced. `relaxed`: it may be lost, together with all commits after it.
+ */
+export type Durability = "strict" | "relaxed";
+
+export interface CommitOptions {
+  /** The default is `strict`. A storage may treat `relaxed` as `strict`. */
+  readonly durability?: Durability;
+}
+
+/**
  * Ordered key-value storage. It keeps values, not bytes, so that each adapter chooses its encoding;
  * every Value must come back exactly (-0, NaN, 64-bit integers and a field named `__proto__`
  * included).
  */
 export interface KeyValue {
-  /** The newest durable state. It never contains what a crash could take away. */
+  /**
+   * The newest committed state. It contains every acknowledged commit and no other. A crash can lose
+   * only the relaxed commits after the last strict one, the newest first.
+   */
   snapshot(): Snapshot;
   /**
-   * Makes all of `writes` durable and visible, or none of it. Resolves after the data is synced.
-   * Rejects with PeerError `store.full` (no space) or `store.write_failed`; afterwards the storage
-   * is as before the call, and a later commit may succeed. The caller has at most one commit under
-   * way and does not change `writes` meanwhile.
+   * Commits all of `writes`, or none of it. When it resolves, the commit is visible and as durable
+   * as `options` ask; a strict commit also makes all commits before it durable. Rejects with
+   * PeerError `store.full` (no space) or `store.write_failed`; afterwards the storage is as before
+   * the call, and a later commit may succeed. The caller has at most one commit under way and does
+   * not change `writes` meanwhile.
    */
-  commit(writes: Writes): Promise<void>;
-  /** Waits for a commit under way, then releases everything. Idempotent. */
+  commit(writes: Writes, options?: CommitOptions): Promise<void>;
+  /** Waits for a commit under way, makes relaxed commits durable, releases everything. Idempotent. */
   close(): Promise<void>;
 }
 

@@ -3,7 +3,9 @@
  * patterns. The server and the small peer build on it.
  */
 
+export { ContentFiles } from "./contents/content-files.ts";
 export { isFullError, makeFolder, namesIn, notFolder, openToOthers, syncFolder } from "./disk.ts";
+export { eraseStore, finishErasing, isErasing } from "./erased-store.ts";
 export { forgetIncarnation, lastSeenMs } from "./incarnation.ts";
 export { type JournaledLmdb, openStorage } from "./journal/journaled-key-value.ts";
 export { type JournaledReader, readJournaled } from "./journal/journaled-reader.ts";

@@ -5,6 +5,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { Platform } from "@bigpeer/engine";
+import { PLAN_EXPLAINER } from "@bigpeer/engine/explain";
 import { PatternCompiler } from "@bigpeer/engine/pattern";
 
 const patterns = new PatternCompiler();
@@ -17,4 +18,5 @@ export const nodePlatform: Platform = {
   random: (size) => new Uint8Array(randomBytes(size)),
   sha256: (bytes) => new Uint8Array(createHash("sha256").update(bytes).digest()),
   pattern: (source, flags) => patterns.compile(source, flags),
+  explainer: () => PLAN_EXPLAINER,
 };

@@ -5,8 +5,7 @@
  * the session in memory alone: a program that starts again logs in again.
  */
 
-import { PeerError } from "@bigpeer/protocol";
-import { kindOf } from "./argument-check.ts";
+import { checkCleanup } from "./argument-check.ts";
 import type { SessionToken } from "./session-token.ts";
 
 /**
@@ -78,10 +77,7 @@ export class Auth<Subject> {
   async logout(cleanup?: (peer: Subject) => unknown): Promise<void> {
     const { token, subject, stop, checkOpen } = this.#options;
     checkOpen();
-    if (cleanup !== undefined && typeof cleanup !== "function") {
-      const message = `expected a function as the cleanup of a logout, found ${kindOf(cleanup)}`;
-      throw new PeerError("config.invalid", message);
-    }
+    checkCleanup(cleanup);
     // Before listeners learn that the connection ended: a start in a listener must log in again.
     this.forget();
     await stop();

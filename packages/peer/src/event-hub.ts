@@ -4,7 +4,8 @@
 
 /**
  * A function that receives the events of one name. Its result is ignored. If it throws, or returns
- * a promise that rejects, Node prints a process warning and the peer continues.
+ * a promise that rejects, Node prints a process warning, a browser writes to its console, and the
+ * peer continues.
  *
  * @example
  * const showStatus: Listener<SyncStatus> = ({ state }) => console.log(state);
@@ -14,7 +15,13 @@
 export type Listener<T> = (event: T) => unknown;
 
 export class EventHub<Events> {
+  readonly #warn: (warning: Error | string) => void;
   readonly #listeners = new Map<keyof Events, Set<Listener<never>>>();
+
+  /** `warn` receives what a listener throws. */
+  constructor(warn: (warning: Error | string) => void) {
+    this.#warn = warn;
+  }
 
   /** Returns a function that removes the listener. */
   on<Name extends keyof Events>(name: Name, listener: Listener<Events[Name]>): () => void {
@@ -28,9 +35,11 @@ export class EventHub<Events> {
 
   /**
    * False if there is no listener. A listener that throws or rejects does not affect the others:
-   * Node shows it as a warning.
+   * the host shows it as a warning.
    */
   emit<Name extends keyof Events>(name: Name, details: Events[Name]): boolean {
+    const warn = (error: unknown): void =>
+      this.#warn(error instanceof Error ? error : String(error));
     const listeners = [...(this.#listeners.get(name) ?? [])];
     for (const listener of listeners) {
       try {
@@ -42,8 +51,4 @@ export class EventHub<Events> {
     }
     return listeners.length > 0;
   }
-}
-
-function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : String(error));
 }

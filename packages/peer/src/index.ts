@@ -6,6 +6,14 @@ export type { EndCode, RefusedUpload, SubscriptionStatus } from "@bigpeer/engine
 export type { Warning } from "@bigpeer/engine/query";
 export type { UploadStep } from "@bigpeer/engine/store";
 export { type ErrorCode, type ErrorDetails, PeerError, type TextPlace } from "@bigpeer/protocol";
+export type {
+  AttachmentToken,
+  FetchedAttachment,
+  FetchOptions,
+  FetchProgress,
+  PeerAttachments,
+} from "./attachments/attachments.ts";
+export type { AttachmentContent } from "./attachments/content-pieces.ts";
 export type { AuthStatus, PeerAuth } from "./auth.ts";
 export type { Listener } from "./event-hub.ts";
 export type {
@@ -15,6 +23,7 @@ export type {
   StoreTransaction,
   TransactionResult,
 } from "./local-store.ts";
+export { openPeer } from "./node/open-peer.ts";
 export type { ObservedResult, ObserverCallback, StoreObserver } from "./observer.ts";
 export type {
   CommonOptions,
@@ -25,7 +34,8 @@ export type {
   RemoteStatement,
   StorageOptions,
 } from "./options.ts";
-export { openPeer, type Peer, type PeerEvents } from "./peer.ts";
+export type { EraseOptions, Peer } from "./peer.ts";
+export type { PeerEvents } from "./peer-events.ts";
 export type { PlainObject, PlainValue } from "./plain-value.ts";
 export type {
   LocalPeerPresence,
@@ -36,4 +46,11 @@ export type {
   RemotePeerPresence,
 } from "./presence.ts";
 export type { RemoteRun } from "./remote.ts";
-export type { AwayCode, PeerConnection, SyncState, SyncStatus, SyncSubscription } from "./sync.ts";
+export type {
+  AwayCode,
+  PeerConnection,
+  SubscriptionOptions,
+  SyncState,
+  SyncStatus,
+  SyncSubscription,
+} from "./sync.ts";

@@ -2,27 +2,29 @@
  * Local store: statements, observers and transactions on the documents of a peer. It works offline.
  */
 
-import { AsyncLocalStorage } from "node:async_hooks";
-import { setImmediate } from "node:timers/promises";
 import type { RefusedUpload } from "@bigpeer/engine/peer";
 import {
+  LocalRunner,
   type StatementRequest,
   type StatementResult,
-  StatementRunner,
   type StatementRunnerOptions,
+  type StatementTransaction,
   type Warning,
 } from "@bigpeer/engine/query";
-import { PeerError } from "@bigpeer/protocol";
+import { PeerError, type Value } from "@bigpeer/protocol";
 import {
   checkQuery,
+  checkScope,
   checkStatement,
   describe,
   explainUndefined,
-  kindOf,
+  observerArguments,
 } from "./argument-check.ts";
 import { within } from "./deadline.ts";
-import type { ObserverCallback, StoreObserver } from "./observer.ts";
+import type { AsyncContext, PeerHost } from "./host/peer-host.ts";
+import type { ObservedResult, ObserverCallback, Receiver, StoreObserver } from "./observer.ts";
 import { Observers } from "./observers.ts";
+import type { PendingIds } from "./pending-ids.ts";
 import { ownCopy, type PlainObject, type PlainValue, plainCopy } from "./plain-value.ts";
 
 /**
@@ -96,6 +98,9 @@ export interface StoreTransaction {
   execute<T = PlainObject>(statement: string, args?: Arguments): Promise<TransactionResult<T>>;
 }
 
+/** A result whose rows are those of the peer itself: they must not be changed. */
+export type SharedResult = Omit<QueryResult, "items"> & { readonly items: readonly Value[] };
+
 /** How often a transaction is tried if others change what it reads. */
 const TRIES_MAX = 20;
 
@@ -105,12 +110,16 @@ const TRANSACTION_MS_MAX = 60_000;
 /** How long statements may follow each other before the event loop gets a turn. */
 const TURN_MS = 10;
 
-const OBSERVER_HINT = "call registerObserver(query, args, callback)";
-
 const NESTED_HINT =
   "a retry would fail, too: use execute of the open transaction, or begin the other one after it";
 
 export interface LocalStoreOptions extends StatementRunnerOptions {
+  readonly host: Pick<
+    PeerHost,
+    "after" | "loadCode" | "newContext" | "outside" | "lateTransactionHint"
+  >;
+  /** Follows the documents with pending writes; left out, none are. */
+  readonly pending?: () => PendingIds;
   readonly refused: () => readonly RefusedUpload[];
   readonly clearRefused: (commitId?: number) => Promise<number>;
   readonly onError: (error: unknown) => void;
@@ -125,24 +134,35 @@ export interface LocalStoreOptions extends StatementRunnerOptions {
  * const { items } = await peer.store.execute("SELECT * FROM tasks");
  * console.log(items); // [ { _id: 't1', cups: 2 } ]
  */
-export type PeerDocuments = Omit<LocalStore, "close" | "runner">;
+export type PeerDocuments = Omit<
+  LocalStore,
+  "close" | "runner" | "executeShared" | "observeShared"
+>;
 
 export class LocalStore {
-  readonly runner: StatementRunner;
+  readonly runner: LocalRunner;
   readonly #observers: Observers;
   readonly #refused: LocalStoreOptions["refused"];
   readonly #clearRefused: LocalStoreOptions["clearRefused"];
   readonly #transactionMsMax: number;
   /** The transaction that the running code belongs to: a nested one would wait forever. */
-  readonly #inside = new AsyncLocalStorage<{ isOpen: boolean }>();
+  readonly #inside: AsyncContext<{ isOpen: boolean }>;
+  readonly #host: LocalStoreOptions["host"];
+  readonly #pause: () => Promise<void>;
   /** The last transaction that was requested. */
   #last: Promise<unknown> = Promise.resolve();
+  /** Transactions that were requested and have not ended. */
+  #openCount = 0;
   /** When the event loop last got a turn, as far as is known. */
   #turnMs = 0;
   #isClosed = false;
 
   constructor(options: LocalStoreOptions) {
-    this.runner = new StatementRunner(options);
+    const { host, platform } = options;
+    this.#host = host;
+    this.#inside = host.newContext();
+    this.#pause = () => platform.pause();
+    this.runner = new LocalRunner(options);
     this.#observers = new Observers(options);
     this.#refused = options.refused;
     this.#clearRefused = options.clearRefused;
@@ -172,11 +192,19 @@ export class LocalStore {
    * console.log(mutatedDocumentIds); // [ 't1' ]
    */
   async execute<T = PlainObject>(statement: string, args?: Arguments): Promise<QueryResult<T>> {
+    const result = await this.executeShared(statement, args);
+    return { ...result, items: result.items.map(plainCopy) as T[] };
+  }
+
+  /** As execute, without a copy of the rows. */
+  async executeShared(statement: string, args?: Arguments): Promise<SharedResult> {
     this.#checkOpen();
     const result = await this.#run(statement, args);
     await this.#takeTurn();
-    const isWrite = result.queryType === "mutation";
-    return { ...resultOf<T>(result), commitId: isWrite ? result.transactionId : undefined };
+    const { items, warnings } = result;
+    const mutatedDocumentIds = result.mutatedDocumentIds.map(plainCopy);
+    const commitId = result.queryType === "mutation" ? result.transactionId : undefined;
+    return { items, mutatedDocumentIds, warnings, commitId };
   }
 
   /**
@@ -216,20 +244,17 @@ export class LocalStore {
     second: Arguments | ObserverCallback<never> | undefined,
     third?: ObserverCallback<never>,
   ): StoreObserver {
-    if (typeof second === "function" && third !== undefined) {
-      const message = `expected the callback as the last argument, found ${kindOf(third)} after it`;
-      throw new PeerError("query.arguments", message, { hint: OBSERVER_HINT });
-    }
-    const [args, callback] = typeof second === "function" ? [undefined, second] : [second, third];
-    if (typeof callback !== "function") {
-      const message = `expected a callback, found ${kindOf(callback)}`;
-      throw new PeerError("query.arguments", message, { hint: OBSERVER_HINT });
-    }
-    try {
-      return this.#observers.register(checkQuery(query), ownCopy(args), callback);
-    } catch (error) {
-      throw explainUndefined(error, args);
-    }
+    const { args, callback } = observerArguments<Arguments, ObserverCallback<never>>(second, third);
+    return this.#observe(query, args, { callback });
+  }
+
+  /** As registerObserver, without a copy of the rows: the callback must not change them. */
+  observeShared(
+    query: string,
+    args: Arguments | undefined,
+    callback: (result: ObservedResult) => Promise<void>,
+  ): StoreObserver {
+    return this.#observe(query, args, { callback, isShared: true });
   }
 
   /** The observers that are active. */
@@ -260,16 +285,14 @@ export class LocalStore {
    */
   async transaction<T>(scope: (transaction: StoreTransaction) => Promise<T>): Promise<T> {
     this.#checkOpen();
-    if (typeof scope !== "function") {
-      const expected = "expected a function with the statements of the transaction";
-      throw new PeerError("query.arguments", `${expected}, found ${kindOf(scope)}`);
-    }
+    checkScope(scope);
     if (this.#inside.getStore()?.isOpen === true) {
       const message = "expected statements inside of a transaction, found another transaction";
       throw new PeerError("store.busy", message, { hint: NESTED_HINT });
     }
     const run = (): Promise<T> => this.#repeat(scope);
-    const done = this.#last.then(run, run);
+    this.#openCount++;
+    const done = this.#last.then(run, run).finally(() => this.#openCount--);
     this.#last = done;
     return done;
   }
@@ -306,28 +329,38 @@ export class LocalStore {
     this.#observers.close();
   }
 
+  #observe(query: string, args: unknown, receiver: Receiver): StoreObserver {
+    try {
+      return this.#observers.register(checkQuery(query), ownCopy(args), receiver);
+    } catch (error) {
+      throw explainUndefined(error, args);
+    }
+  }
+
   async #run(statement: unknown, args: Arguments | undefined): Promise<StatementResult> {
     try {
-      return await this.runner.execute(requestOf(statement, args));
+      const request = requestOf(statement, args);
+      const loading = this.#host.loadCode(request.statement);
+      if (loading !== undefined) await loading;
+      return await this.runner.execute(request);
     } catch (error) {
       throw explainUndefined(error, args);
     }
   }
 
   async #repeat<T>(scope: (transaction: StoreTransaction) => Promise<T>): Promise<T> {
+    const deadline = {
+      ms: this.#transactionMsMax,
+      late: () => this.#late(),
+      after: this.#host.after,
+    };
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const open = this.runner.open();
       const context = { isOpen: true };
       try {
-        const execute = async <Row>(statement: string, args?: Arguments) => {
-          try {
-            return resultOf<Row>(open.execute(requestOf(statement, args)));
-          } catch (error) {
-            throw explainUndefined(error, args);
-          }
-        };
-        const work = (): Promise<T> => this.#inside.run(context, async () => scope({ execute }));
-        const result = await within(this.#transactionMsMax, work, () => this.#late());
+        const transaction = this.#transactionOf(open);
+        const work = (): Promise<T> => this.#inside.run(context, async () => scope(transaction));
+        const result = await within(deadline, work);
         context.isOpen = false;
         if ((await open.commit()) === undefined) continue;
         await this.#takeTurn();
@@ -341,17 +374,35 @@ export class LocalStore {
     throw new PeerError("store.busy", message);
   }
 
+  #transactionOf(open: StatementTransaction): StoreTransaction {
+    // Set by the first statement that waits for code: later ones keep their order.
+    let loading: Promise<void> | undefined;
+    return {
+      execute: async <Row>(statement: string, args?: Arguments) => {
+        try {
+          const request = requestOf(statement, args);
+          loading = this.#host.loadCode(request.statement) ?? loading;
+          if (loading !== undefined) await loading;
+          return resultOf<Row>(open.execute(request));
+        } catch (error) {
+          throw explainUndefined(error, args);
+        }
+      },
+    };
+  }
+
   /** Yields to the event loop: a program that only awaits its statements would starve the sync. */
   async #takeTurn(): Promise<void> {
     if (performance.now() - this.#turnMs < TURN_MS) return;
-    await setImmediate();
+    await this.#pause();
     this.#turnMs = performance.now();
   }
 
   #late(): PeerError {
     const seconds = this.#transactionMsMax / 1000;
     const message = `expected a transaction of less than ${seconds} s; nothing of it was applied`;
-    return new PeerError("query.timeout", message);
+    const hint = this.#openCount > 1 ? this.#host.lateTransactionHint : undefined;
+    return new PeerError("query.timeout", message, { hint });
   }
 
   #checkOpen(): void {

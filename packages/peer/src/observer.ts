@@ -2,14 +2,14 @@
  * Observer: delivers the results of a live query to one callback, one at a time.
  *
  * While the callback is busy, changes are combined. Then it gets the newest result, if that differs
- * from the last one. It is busy until it returns or its promise settles and, if it takes
- * `signalNext`, until it has called that. If it throws, the error is reported and the observer
- * stays active.
+ * from the last one: in its rows or, once the callback has read them, in its pending ids. The
+ * callback is busy until it returns or its promise settles and, if it takes `signalNext`, until it
+ * has called that. If it throws, the error is reported and the observer stays active.
  */
 
 import { equalValues, type Value } from "@bigpeer/protocol";
 import { Gate } from "./gate.ts";
-import { type PlainObject, plainCopy } from "./plain-value.ts";
+import { type PlainObject, type PlainValue, plainCopy } from "./plain-value.ts";
 
 /**
  * The current rows of an observed query.
@@ -21,6 +21,12 @@ import { type PlainObject, plainCopy } from "./plain-value.ts";
 export interface ObservedResult<T = PlainObject> {
   /** All rows of the result: copies that you can change. */
   readonly items: T[];
+  /**
+   * Ids of the documents in the result that have writes which the server has not answered. A row
+   * counts if it has the field `_id` of its document. A callback that reads this field is also
+   * called when only these ids change.
+   */
+  readonly pendingIds: PlainValue[];
 }
 
 /**
@@ -41,9 +47,15 @@ export type ObserverCallback<T = PlainObject> = (
   signalNext: () => void,
 ) => unknown;
 
-export interface ObserverOptions {
-  readonly query: string;
+/** Who gets the rows of an observed query. */
+export interface Receiver {
   readonly callback: ObserverCallback<never>;
+  /** Whether it gets the rows of the peer itself, which it must not change, instead of copies. */
+  readonly isShared?: boolean;
+}
+
+export interface ObserverOptions extends Receiver {
+  readonly query: string;
   /** Receives what a callback threw. */
   readonly onError: (error: unknown) => void;
   /** Called once, when the observer ends. */
@@ -67,11 +79,26 @@ export interface StoreObserver {
   cancel(): void;
 }
 
+/** A result of the query. */
+export interface Offer {
+  readonly rows: readonly Value[];
+  /** The ids that are pending when it is called. */
+  readonly pendingIds: () => readonly Value[];
+}
+
+/** A result as the callback gets it. */
+interface Given {
+  readonly rows: readonly Value[];
+  readonly pendingIds: readonly Value[];
+}
+
 export class Observer implements StoreObserver {
   readonly #options: ObserverOptions;
-  #newest: readonly Value[] | undefined;
-  #given: readonly Value[] | undefined;
+  #newest: Offer | undefined;
+  #given: Given | undefined;
   #isAtWork = false;
+  /** Whether the callback has read the pending ids of a result. */
+  #isReadingPending = false;
   isCancelled = false;
 
   constructor(options: ObserverOptions) {
@@ -82,10 +109,15 @@ export class Observer implements StoreObserver {
     return this.#options.query;
   }
 
-  /** Sets the current rows of the query. */
-  offer(rows: readonly Value[]): void {
-    this.#newest = rows;
-    if (!this.#isAtWork) void this.#work();
+  /** Sets the current result of the query. */
+  offer(newest: Offer): void {
+    this.#newest = newest;
+    this.look();
+  }
+
+  /** Delivers the current result if it differs from the last one; its pending ids may. */
+  look(): void {
+    if (!this.#isAtWork && this.#newest !== undefined) void this.#work();
   }
 
   cancel(): void {
@@ -100,28 +132,52 @@ export class Observer implements StoreObserver {
     this.#isAtWork = true;
     // The caller gets the observer before its first result.
     await Promise.resolve();
-    for (let rows = this.#next(); rows !== undefined; rows = this.#next()) {
-      this.#given = rows;
-      await this.#give(rows);
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      this.#given = next;
+      await this.#give(next);
     }
     this.#isAtWork = false;
   }
 
-  /** The rows to deliver; undefined if the callback has seen the newest. */
-  #next(): readonly Value[] | undefined {
+  /** The result to deliver; undefined if the callback has seen the newest. */
+  #next(): Given | undefined {
     const [newest, given] = [this.#newest, this.#given];
-    if (this.isCancelled || newest === undefined || newest === given) return undefined;
-    return given !== undefined && equalValues(newest, given) ? undefined : newest;
+    if (this.isCancelled || newest === undefined) return undefined;
+    const { rows } = newest;
+    const pendingIds = newest.pendingIds();
+    if (given === undefined) return { rows, pendingIds };
+    const isSame = rows === given.rows || equalValues(rows, given.rows);
+    const isPendingSame = !this.#isReadingPending || equalValues(pendingIds, given.pendingIds);
+    return isSame && isPendingSame ? undefined : { rows, pendingIds };
   }
 
-  async #give(rows: readonly Value[]): Promise<void> {
+  async #give({ rows, pendingIds }: Given): Promise<void> {
     const { callback, onError } = this.#options;
     const signalled = new Gate();
     try {
-      await callback({ items: rows.map(plainCopy) as never[] }, () => signalled.open());
+      const result = this.#resultOf(rows, pendingIds);
+      await callback(result, () => signalled.open());
       if (callback.length > 1) await signalled.opened;
     } catch (error) {
       onError(error);
     }
+  }
+
+  /** Notes the first read of the pending ids: from then on a change of them is delivered. */
+  #resultOf(rows: readonly Value[], pendingIds: readonly Value[]): ObservedResult<never> {
+    const items = (this.#options.isShared === true ? rows : rows.map(plainCopy)) as never[];
+    const ids = pendingIds.map(plainCopy);
+    const noteRead = (): void => {
+      if (this.#isReadingPending) return;
+      this.#isReadingPending = true;
+      this.look();
+    };
+    return {
+      items,
+      get pendingIds() {
+        noteRead();
+        return ids;
+      },
+    };
   }
 }

@@ -3,7 +3,6 @@
  * query changed.
  */
 
-import { AsyncResource } from "node:async_hooks";
 import type { Platform } from "@bigpeer/engine";
 import {
   type Advance,
@@ -12,45 +11,57 @@ import {
   type Registration,
 } from "@bigpeer/engine/query";
 import type { Store } from "@bigpeer/engine/store";
-import { PeerError } from "@bigpeer/protocol";
-import { Observer, type ObserverCallback, type StoreObserver } from "./observer.ts";
+import { PeerError, type Value } from "@bigpeer/protocol";
+import type { PeerHost } from "./host/peer-host.ts";
+import { Observer, type Receiver, type StoreObserver } from "./observer.ts";
+import { type PendingIds, pendingIdsIn } from "./pending-ids.ts";
 
 export interface ObserversOptions {
   readonly store: Store;
   readonly platform: Platform;
+  readonly host: Pick<PeerHost, "loadCode" | "outside">;
   readonly appId: string;
+  /** Follows the documents with pending writes; left out, none are. */
+  readonly pending?: () => PendingIds;
   readonly onError: (error: unknown) => void;
 }
 
 export class Observers {
   readonly #live: LiveQueries;
+  readonly #host: ObserversOptions["host"];
   readonly #onError: (error: unknown) => void;
   readonly #byQuery = new Map<LiveQuery, Set<Observer>>();
   readonly #all = new Set<Observer>();
   readonly #stop: () => void;
+  readonly #followPending: (() => PendingIds) | undefined;
+  /** Set while there are observers. */
+  #pending: PendingIds | undefined;
   #isClosed = false;
 
-  constructor({ onError, ...options }: ObserversOptions) {
+  constructor({ onError, host, pending, ...options }: ObserversOptions) {
+    this.#followPending = pending;
+    this.#host = host;
     this.#live = new LiveQueries(options);
     this.#onError = onError;
     // A commit may run inside a transaction of the app; observers must not.
-    this.#stop = options.store.onCommit(AsyncResource.bind(() => this.#advance()));
+    this.#stop = options.store.onCommit(host.outside(() => this.#advance()));
   }
 
   get list(): StoreObserver[] {
     return [...this.#all];
   }
 
-  /** Throws if the query is refused. Later failures are reported as errors. */
-  register(query: string, args: unknown, callback: ObserverCallback<never>): StoreObserver {
+  /** Throws if the query is refused at once. Later failures are reported as errors. */
+  register(query: string, args: unknown, receiver: Receiver): StoreObserver {
     if (this.#isClosed) throw new PeerError("store.closed", "the store is closed");
     let release: (() => void) | undefined;
     const observer = new Observer({
+      ...receiver,
       query,
-      callback,
       onError: this.#onError,
       onEnd: () => {
         this.#all.delete(observer);
+        if (this.#all.size === 0) this.#pending = undefined;
         release?.();
       },
     });
@@ -58,8 +69,10 @@ export class Observers {
       if (observer.isCancelled) registration.close();
       else release = this.#hold(registration, observer);
     };
-    const registering = this.#live.register({ statement: query, args });
+    const begin = () => this.#live.register({ statement: query, args });
+    const registering = this.#host.loadCode(query)?.then(begin) ?? begin();
     this.#all.add(observer);
+    this.#pending ??= this.#followPending?.();
     if (!(registering instanceof Promise)) hold(registering);
     else {
       registering.then(hold).then(
@@ -81,7 +94,7 @@ export class Observers {
   #hold({ query, close }: Registration, observer: Observer): () => void {
     const observers = this.#byQuery.get(query) ?? new Set();
     this.#byQuery.set(query, observers.add(observer));
-    observer.offer(query.rows);
+    this.#offer(query, observer);
     return () => {
       close();
       observers.delete(observer);
@@ -92,11 +105,12 @@ export class Observers {
   #advance(): void {
     if (this.#isClosed) return;
     try {
+      const isAnswered = this.#pending?.refresh() === true;
       const advance = this.#live.advance();
-      if (!(advance instanceof Promise)) this.#notify(advance);
+      if (!(advance instanceof Promise)) this.#notify(advance, isAnswered);
       else {
         advance.then(
-          (late) => this.#notify(late),
+          (late) => this.#notify(late, isAnswered),
           (error: unknown) => this.#report(error),
         );
       }
@@ -105,13 +119,22 @@ export class Observers {
     }
   }
 
-  #notify({ changed }: Advance): void {
+  /** `isAnswered`: writes came or were answered, which may matter to any query. */
+  #notify({ changed }: Advance, isAnswered: boolean): void {
     for (const query of changed) {
       for (const observer of this.#byQuery.get(query) ?? []) {
-        if (query.failure === undefined) observer.offer(query.rows);
+        if (query.failure === undefined) this.#offer(query, observer);
         else this.#fail(observer, query.failure);
       }
     }
+    if (isAnswered) for (const observer of this.#all) observer.look();
+  }
+
+  #offer(query: LiveQuery, observer: Observer): void {
+    const { rows, collections } = query;
+    const pendingIds = (): readonly Value[] =>
+      this.#pending === undefined ? [] : pendingIdsIn(rows, collections, this.#pending);
+    observer.offer({ rows, pendingIds });
   }
 
   #fail(observer: Observer, error: unknown): void {

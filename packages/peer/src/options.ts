@@ -2,7 +2,6 @@
  * Options: what a peer is opened with, and its validation.
  */
 
-import { hostname } from "node:os";
 import {
   canonicalBytes,
   checkValue,
@@ -14,6 +13,7 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import { describe, kindOf } from "./argument-check.ts";
+import type { PeerHost } from "./host/peer-host.ts";
 import { ownCopy, type PlainObject } from "./plain-value.ts";
 
 /**
@@ -96,6 +96,11 @@ export interface CommonOptions {
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** Which remote statements the peer runs. The default is `"read"`. */
   readonly remote?: RemotePolicy;
+  /**
+   * Bytes of all attachments on this device, at most. The default is 10 GiB, for a peer in memory
+   * 64 MiB. Contents that the server has too are removed when there is no space for others.
+   */
+  readonly attachmentBytesMax?: number;
 }
 
 /**
@@ -135,14 +140,19 @@ export interface CheckedOptions {
   readonly appId: string;
   /** http or https, without a trailing slash. */
   readonly baseUrl: string;
-  /** Undefined for a store in memory. */
-  readonly folder: string | undefined;
   readonly credential:
     | { readonly kind: "token"; readonly token: string }
     | { readonly kind: "login"; readonly login: () => LoginDetails | Promise<LoginDetails> };
   readonly deviceName: string;
   readonly metadata: ValueObject;
   readonly remote: RemotePolicy;
+  /** Left out for the default of the place. */
+  readonly attachmentBytesMax?: number | undefined;
+}
+
+export interface CheckedNodeOptions extends CheckedOptions {
+  /** Undefined for a store in memory. */
+  readonly folder: string | undefined;
 }
 
 /** All options; the compiler checks that none is missing. */
@@ -156,6 +166,7 @@ const NAMES: { readonly [Name in keyof Required<PeerOptions>]: true } = {
   deviceName: true,
   metadata: true,
   remote: true,
+  attachmentBytesMax: true,
 };
 
 /** The path of an operation after the server's address, which may have the prefix of a proxy. */
@@ -165,11 +176,25 @@ const OPERATION_PATH =
 const APP_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Throws a PeerError `config.invalid` that names the option. */
-export function checkOptions(options: PeerOptions): CheckedOptions {
+export function checkOptions(
+  options: PeerOptions,
+  host: Pick<PeerHost, "deviceName">,
+): CheckedNodeOptions {
+  const checked = checkCommon(options, Object.keys(NAMES), host);
+  const attachmentBytesMax = checkBytesMax(options.attachmentBytesMax);
+  return { ...checked, attachmentBytesMax, folder: checkPlace(options) };
+}
+
+/** The options that a peer has on every host; `names` are all that it may have on this one. */
+export function checkCommon(
+  options: CommonOptions & CredentialOptions,
+  names: readonly string[],
+  host: Pick<PeerHost, "deviceName">,
+): CheckedOptions {
   if (typeof options !== "object" || options === null)
     throw invalid("options", "an object", options);
-  checkNames(options);
-  const { appId, deviceName = hostname().slice(0, SYNC_NAME_SIZE_MAX) } = options;
+  checkNames(options, names);
+  const { appId, deviceName = host.deviceName.slice(0, SYNC_NAME_SIZE_MAX) } = options;
   if (typeof appId !== "string" || !APP_ID.test(appId)) {
     throw invalid("appId", "the UUID of an app in lower case", appId);
   }
@@ -179,7 +204,6 @@ export function checkOptions(options: PeerOptions): CheckedOptions {
   return {
     appId,
     baseUrl: checkUrl(options.url),
-    folder: checkPlace(options),
     credential: checkCredential(options),
     deviceName,
     metadata: checkMetadata(ownCopy(options.metadata)),
@@ -188,11 +212,11 @@ export function checkOptions(options: PeerOptions): CheckedOptions {
 }
 
 /** Refuses unknown names: `remot: "off"` would leave a peer that answers, by its default. */
-function checkNames(options: object): void {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(NAMES, name));
+function checkNames(options: object, names: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown === undefined) return;
-  const message = `expected one of ${Object.keys(NAMES).join(", ")} as an option`;
-  const near = nearest(unknown, Object.keys(NAMES));
+  const message = `expected one of ${names.join(", ")} as an option`;
+  const near = nearest(unknown, names);
   const hint = near === undefined ? "" : `; did you mean ${near}?`;
   throw new PeerError("config.invalid", `${message}, found ${describe(unknown)}${hint}`);
 }
@@ -232,7 +256,7 @@ function checkPlace({ folder, memory }: PeerOptions): string | undefined {
   return folder;
 }
 
-function checkCredential({ token, login }: PeerOptions): CheckedOptions["credential"] {
+function checkCredential({ token, login }: CredentialOptions): CheckedOptions["credential"] {
   if ((token === undefined) === (login === undefined)) {
     const found = token === undefined ? "neither" : "both";
     throw new PeerError("config.invalid", `expected token or login, found ${found}`);
@@ -243,6 +267,12 @@ function checkCredential({ token, login }: PeerOptions): CheckedOptions["credent
   }
   if (typeof token !== "string" || token === "") throw invalid("token", "a text", token);
   return { kind: "token", token };
+}
+
+function checkBytesMax(bytes: unknown): number | undefined {
+  if (bytes === undefined) return undefined;
+  if (typeof bytes === "number" && Number.isSafeInteger(bytes) && bytes >= 0) return bytes;
+  throw invalid("attachmentBytesMax", "a number of bytes", bytes);
 }
 
 function checkRemote(remote: unknown): RemotePolicy {

@@ -3,10 +3,11 @@
  *
  * Opening takes the lock, then the store, then what runs on it. Nothing is sent before
  * `sync.start`. Closing ends the connection, then the observers, the store and the lock.
+ *
+ * It runs on any host: what it asks of Node or of a browser comes as a PeerHost and an OpenPlace.
  */
 
-import { platform as osName } from "node:os";
-import { PeerStore, PeerSync, type PeerSyncEvent, type RefusedUpload } from "@bigpeer/engine/peer";
+import { PeerStore, PeerSync, type PeerSyncEvent, PendingDocuments } from "@bigpeer/engine/peer";
 import { MemoryPool, type SystemRow } from "@bigpeer/engine/query";
 import {
   assert,
@@ -15,43 +16,33 @@ import {
   type PeerDescription,
   PeerError,
 } from "@bigpeer/protocol";
-import { describe, kindOf } from "./argument-check.ts";
+import { checkErase, checkListener } from "./argument-check.ts";
+import type { PeerAttachments } from "./attachments/attachments.ts";
 import { Auth, type PeerAuth } from "./auth.ts";
 import { EventHub, type Listener } from "./event-hub.ts";
+import type { AttachmentTransfers } from "./host/attachment-transfers.ts";
+import type { OpenPlace, PeerHost, PeerPlace } from "./host/peer-host.ts";
 import { LocalStore, type PeerDocuments } from "./local-store.ts";
-import { type CheckedOptions, checkOptions, type PeerOptions } from "./options.ts";
-import { openPlace, type PeerPlace } from "./peer-folder.ts";
-import { peerPlatform } from "./peer-platform.ts";
+import type { CheckedOptions } from "./options.ts";
+import { EVENT_NAMES, type PeerEvents } from "./peer-events.ts";
+import type { PendingIds } from "./pending-ids.ts";
 import { type PeerPresences, Presence, type RemotePeerPresence } from "./presence.ts";
-import { Remote, type RemoteRun } from "./remote.ts";
+import { Remote } from "./remote.ts";
 import { ReportedFaults } from "./reported-faults.ts";
 import { LoginFailure, SessionToken } from "./session-token.ts";
 import { type PeerConnection, Sync, type SyncStatus } from "./sync.ts";
 import { VERSION } from "./version.ts";
-import { dialWebSocket } from "./web-socket.ts";
 
 /**
- * The events of a peer by name, with what a listener of {@link Peer.on} receives.
+ * How {@link Peer.erase} treats writes that the server has not answered.
  *
  * @example
- * peer.on("status", ({ state, pendingCount }) => console.log(state, pendingCount));
- * peer.on("refused", ({ reason }) => console.error("refused:", reason));
- * peer.on("error", (error) => console.error(error.message));
+ * const options: EraseOptions = { force: true };
+ * await peer.erase(options);
  */
-export interface PeerEvents {
-  /** The new status, each time the connection or the number of waiting writes changes. */
-  readonly status: SyncStatus;
-  /** A write that the server refused. The documents no longer show its effect. */
-  readonly refused: RefusedUpload;
-  /** A remote statement that the peer ran or refused. */
-  readonly remote: RemoteRun;
-  /**
-   * An error that no call reports: a callback, an observed query or a subscription failed, or the
-   * server refused the credential. Without a listener, Node prints it as a process warning.
-   */
-  readonly error: Error;
-  /** A text for the app or its operator, for example that the folder is a copy. */
-  readonly warning: string;
+export interface EraseOptions {
+  /** Whether to erase the peer although writes wait, which are lost then. The default is `false`. */
+  readonly force?: boolean;
 }
 
 /** Memory of all statements together, including remote ones. */
@@ -60,15 +51,12 @@ const STATEMENTS_BYTES_MAX = 256 * 1024 * 1024;
 /** How often expired data is removed. */
 const MAINTENANCE_MS = 600_000;
 
-const EVENT_NAMES: readonly (keyof PeerEvents)[] = [
-  "status",
-  "refused",
-  "remote",
-  "error",
-  "warning",
-];
-
-const EVENTS_LISTED = `${EVENT_NAMES.slice(0, -1).join(", ")} or ${EVENT_NAMES.at(-1)}`;
+interface PeerParts {
+  readonly host: PeerHost;
+  readonly peerStore: PeerStore;
+  readonly place: PeerPlace;
+  readonly events: EventHub<PeerEvents>;
+}
 
 const SESSION_STATUS = {
   stopped: "Disabled",
@@ -76,32 +64,6 @@ const SESSION_STATUS = {
   connected: "Connected",
   offline: "Not Connected",
 } as const;
-
-/**
- * Opens a peer: creates it, or opens the one in the folder. The peer connects only after
- * `sync.start`.
- *
- * @param options - App, server, storage and credential.
- * @returns The peer. Close it with {@link Peer.close}.
- * @throws `config.invalid`: an option is wrong or unknown, the folder cannot be used, or the
- * package `@bigpeer/node` is not installed, which a folder needs.
- * @throws `store.in_use`: another peer has the folder open.
- * @throws `store.foreign`: the folder holds something else, or the documents of another app.
- * @throws `store.format_newer`: a newer version wrote the folder.
- * @throws `store.corrupt`: the data in the folder is damaged.
- * @throws `store.full`, `store.write_failed`: the folder cannot be written.
- * @example
- * import { openPeer } from "@bigpeer/peer";
- *
- * const phone = await openPeer({ appId, url: dataUrl, token: apiKey, memory: true });
- * const tasks = phone.sync.registerSubscription("SELECT * FROM tasks");
- * phone.sync.start();
- * await tasks.whenReady();
- * await phone.close();
- */
-export async function openPeer(options: PeerOptions): Promise<Peer> {
-  return Peer.open(checkOptions(options));
-}
 
 /**
  * A small peer: a document store on this device that syncs with a server.
@@ -124,6 +86,10 @@ export class Peer {
   readonly auth: PeerAuth<Peer>;
   /** The other connected peers, and the metadata of this one. */
   readonly presence: PeerPresences;
+  /** Contents that are too large for documents, such as photos and files. */
+  readonly attachments: PeerAttachments;
+  /** Undefined on a host that has no place for contents; an app does not reach this peer then. */
+  readonly #transfers: AttachmentTransfers | undefined;
   readonly #local: LocalStore;
   readonly #sync: Sync;
   readonly #auth: Auth<Peer>;
@@ -131,11 +97,13 @@ export class Peer {
   readonly #remote: Remote;
   /** Runs the sync, presence and remote statements. */
   readonly #engine: PeerSync;
+  readonly #host: PeerHost;
+  readonly #peerStore: PeerStore;
   readonly #place: PeerPlace;
   readonly #events: EventHub<PeerEvents>;
   readonly #token: SessionToken;
   readonly #stopListening: () => void;
-  readonly #maintenance: NodeJS.Timeout;
+  #stopMaintenance: () => void;
   /** The status that was emitted last. */
   #status: SyncStatus = { state: "stopped", pendingCount: 0 };
   /** Reported faults that keep this peer from its server. */
@@ -144,39 +112,42 @@ export class Peer {
   #tokenFault: unknown;
   #closing: Promise<void> | undefined;
 
-  private constructor(
-    options: CheckedOptions,
-    peerStore: PeerStore,
-    place: PeerPlace,
-    events: EventHub<PeerEvents>,
-  ) {
+  private constructor(options: CheckedOptions, { host, peerStore, place, events }: PeerParts) {
     const { appId } = options;
+    const { platform } = host;
     this.appId = appId;
+    this.#host = host;
+    this.#peerStore = peerStore;
     this.#place = place;
     this.#events = events;
-    this.#token = new SessionToken(options);
+    this.#token = new SessionToken(options, host);
     const { store } = peerStore;
     this.#local = new LocalStore({
       store,
-      platform: peerPlatform,
+      platform,
+      host,
       appId,
       memory: new MemoryPool(STATEMENTS_BYTES_MAX),
       systemData: { rows: (name) => this.#rowsOf(name, peerStore, options.baseUrl) },
+      pending: () => followPending(peerStore),
       refused: () => peerStore.refused(),
       clearRefused: (commitId) => peerStore.clearRefused(commitId),
       onError: (error) => this.#fail(error),
     });
     this.store = this.#local;
     this.#remote = new Remote({
+      host,
       runner: this.#local.runner,
       policy: options.remote,
       onRun: (run) => this.#events.emit("remote", run),
       onError: (error) => this.#fail(error),
     });
-    const description = descriptionOf(options, peerStore);
+    const description = descriptionOf(options, peerStore, host);
     this.#engine = this.#newSync(options, peerStore, description);
     this.#sync = new Sync({
       sync: this.#engine,
+      onActive: (isActive) => this.#transfers?.setActive(isActive),
+      prefetch: (query, args, wish) => this.#transfers?.prefetch(query, args, wish),
       pendingCount: () => peerStore.pendingCount,
       onStatus: () => this.#emitStatus(),
       onWarning: (message) => this.#warn(message),
@@ -190,25 +161,33 @@ export class Peer {
       checkOpen,
     });
     this.auth = this.#auth;
+    this.#transfers = host.openAttachments?.({
+      options,
+      place,
+      peerStore,
+      token: this.#token,
+      onError: (error) => this.#fail(error),
+    });
+    this.attachments = this.#transfers?.attachments as PeerAttachments;
     const onError = (error: unknown): void => this.#fail(error);
     this.#presence = new Presence({ sync: this.#engine, description, onError, checkOpen });
     this.presence = this.#presence;
     this.#stopListening = store.onCommit(() => this.#committed());
-    this.#maintenance = setInterval(() => void this.#maintain(peerStore), MAINTENANCE_MS).unref();
+    this.#stopMaintenance = this.#maintainLater(peerStore);
   }
 
-  static async open(options: CheckedOptions): Promise<Peer> {
-    const { appId, folder } = options;
-    const events = new EventHub<PeerEvents>();
+  static async open(options: CheckedOptions, host: PeerHost, openPlace: OpenPlace): Promise<Peer> {
+    const { appId } = options;
+    const { platform } = host;
+    const events = new EventHub<PeerEvents>((warning) => host.warn(warning));
     let peerStore: PeerStore | undefined;
     let peer: Peer | undefined;
     // The app cannot listen while the peer is opened.
     const early: string[] = [];
     const place = await openPlace({
-      folder,
-      platform: peerPlatform,
+      platform,
       open: async (storage) => {
-        peerStore = await PeerStore.open(storage, peerPlatform, { appId });
+        peerStore = await PeerStore.open(storage, platform, { appId });
         return peerStore.store;
       },
       onWarning: (message) => {
@@ -217,10 +196,24 @@ export class Peer {
       },
     });
     assert(peerStore !== undefined, "a place that is open");
-    const opened = new Peer(options, peerStore, place, events);
+    const opened = new Peer(options, { host, peerStore, place, events });
     peer = opened;
-    for (const message of early) setImmediate(() => opened.#warn(message));
+    for (const message of early) void platform.pause().then(() => opened.#warn(message));
     return opened;
+  }
+
+  /** The documents, with the methods for pages. For hosts: apps do not have it. */
+  static documentsOf(peer: Peer): LocalStore {
+    return peer.#local;
+  }
+
+  /**
+   * The next connection uses this credential; there is one at once if there is none. For hosts: it
+   * is no method, so that apps do not have it.
+   */
+  static useCredential(peer: Peer, credential: CheckedOptions["credential"]): void {
+    peer.#token.replace(credential);
+    if (peer.sync.status.state === "offline") peer.#sync.retry();
   }
 
   /**
@@ -232,14 +225,7 @@ export class Peer {
    * @throws `config.invalid`: the name is unknown, or the listener is not a function.
    */
   on<Name extends keyof PeerEvents>(name: Name, listener: Listener<PeerEvents[Name]>): () => void {
-    if (!EVENT_NAMES.includes(name)) {
-      const message = `expected ${EVENTS_LISTED} as the event, found ${describe(name)}`;
-      throw new PeerError("config.invalid", message);
-    }
-    if (typeof listener !== "function") {
-      const message = `expected a function as the listener, found ${kindOf(listener)}`;
-      throw new PeerError("config.invalid", message);
-    }
+    checkListener(name, listener, EVENT_NAMES);
     return this.#events.on(name, listener);
   }
 
@@ -257,16 +243,42 @@ export class Peer {
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  /**
+   * Deletes the data of this peer on this device, and closes the peer. In a folder it removes the
+   * files of the peer and leaves others. The documents stay on the server. A peer that is opened
+   * there later starts empty, as another peer.
+   *
+   * @param options - Whether to erase waiting writes as well.
+   * @throws `store.pending`: writes wait for the server. Nothing was deleted, and the peer stays open.
+   * @throws `config.invalid`: `options` is not valid.
+   * @throws `store.closed`: the peer is closed.
+   * @example
+   * await peer.store.execute("INSERT INTO tasks DOCUMENTS ({'_id': 't1'})");
+   * const refusal = await peer.erase().catch((error: PeerError) => error.code);
+   * console.log(refusal, peer.isClosed); // store.pending false
+   * await peer.erase({ force: true });
+   * console.log(peer.isClosed); // true
+   */
+  async erase(options: EraseOptions = {}): Promise<void> {
+    this.#checkOpen();
+    const isForced = checkErase(options);
+    await this.#peerStore.refuseWrites(isForced);
+    this.#checkOpen();
+    this.#closing = this.#close(() => this.#place.erase());
+    await this.#closing;
+  }
+
+  async #close(end = (): Promise<void> => this.#place.close()): Promise<void> {
     try {
       this.#stopListening();
-      clearInterval(this.#maintenance);
+      this.#stopMaintenance();
       this.#presence.close();
       this.#remote.close();
+      await this.#transfers?.close();
       await this.#sync.close();
       this.#local.close();
     } finally {
-      await this.#place.close();
+      await end();
     }
   }
 
@@ -282,14 +294,11 @@ export class Peer {
     const url = `${baseUrl.replace(/^http/, "ws")}/${appId}/sync`;
     return new PeerSync({
       store: peerStore,
-      platform: peerPlatform,
+      platform: this.#host.platform,
       appId,
       description,
-      dial: (handlers) => dialWebSocket(url, handlers, (reason) => this.#misplaced(reason)),
-      wakeIn: (ms, wake) => {
-        const timer = setTimeout(wake, ms).unref();
-        return () => clearTimeout(timer);
-      },
+      dial: (handlers) => this.#host.dial(url, handlers, (reason) => this.#misplaced(reason)),
+      wakeIn: this.#host.after,
       token: () => this.#getToken(),
       onEvent: (event) => this.#heard(event),
       run: (run, reply) => this.#remote.run(run, reply),
@@ -303,6 +312,7 @@ export class Peer {
         this.#sync.admit();
         this.#auth.accept();
         this.#sync.note(undefined);
+        this.#transfers?.connected();
         return this.#emitStatus();
       case "disconnected":
         return this.#disconnected(event);
@@ -354,7 +364,11 @@ export class Peer {
   #rowsOf(name: string, peerStore: PeerStore, id: string): Iterable<SystemRow> {
     switch (name) {
       case "data_sync_info":
-        return peerStore.syncInfoRows({ id, status: SESSION_STATUS[this.sync.status.state] });
+        return peerStore.syncInfoRows({
+          id,
+          status: SESSION_STATUS[this.sync.status.state],
+          more: this.#transfers?.fields,
+        });
       case "refused_writes":
         return peerStore.refusedRows();
       case "peers":
@@ -364,9 +378,18 @@ export class Peer {
     }
   }
 
+  /** Every MAINTENANCE_MS. Returns a function that ends it. */
+  #maintainLater(peerStore: PeerStore): () => void {
+    return this.#host.after(MAINTENANCE_MS, () => {
+      void this.#maintain(peerStore);
+      this.#stopMaintenance = this.#maintainLater(peerStore);
+    });
+  }
+
   async #maintain(peerStore: PeerStore): Promise<void> {
     try {
       await peerStore.maintain();
+      await this.#transfers?.maintain();
     } catch (error) {
       if (!this.isClosed) this.#fail(error);
     }
@@ -403,16 +426,30 @@ export class Peer {
     if (!this.isClosed && this.#faults.add(error.message)) this.#fail(error);
   }
 
-  /** Emits `warning`. Without a listener Node shows it. */
+  /** Emits `warning`. Without a listener the host shows it. */
   #warn(message: string): void {
-    if (!this.#events.emit("warning", message)) process.emitWarning(message);
+    if (!this.#events.emit("warning", message)) this.#host.warn(message);
   }
 
-  /** Emits `error`. Without a listener Node shows a warning. */
+  /** Emits `error`. Without a listener the host shows a warning. */
   #fail(error: unknown): void {
     const reported = error instanceof Error ? error : new Error(String(error));
-    if (!this.#events.emit("error", reported)) process.emitWarning(reported);
+    if (!this.#events.emit("error", reported)) this.#host.warn(reported);
   }
+}
+
+/** The pending documents of a store, as observers ask for them. */
+function followPending({ store }: PeerStore): PendingIds {
+  const pending = new PendingDocuments();
+  const refresh = (): boolean => store.read(({ reader }) => pending.refresh(reader));
+  refresh();
+  return {
+    refresh,
+    get isEmpty() {
+      return pending.isEmpty;
+    },
+    has: (collection, idKey) => pending.has(collection, idKey),
+  };
 }
 
 /** The server's code, or `operation.refused` if the code is unknown here. */
@@ -430,14 +467,14 @@ type Disconnected = Extract<PeerSyncEvent, { readonly kind: "disconnected" }>;
 function descriptionOf(
   { deviceName, metadata }: CheckedOptions,
   peerStore: PeerStore,
+  { os, sdk }: PeerHost,
 ): PeerDescription {
   return {
     // It lasts as long as the store. A copy of the store has another one.
     key: peerStore.store.identity.historyId,
     deviceName,
-    // The name alone, because statements select peers by it.
-    os: osName(),
-    sdk: `bigpeer-node/${VERSION}`,
+    os,
+    sdk: `${sdk}/${VERSION}`,
     metadata,
   };
 }

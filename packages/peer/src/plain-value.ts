@@ -5,7 +5,7 @@
  * and what an app gets is copied before it is returned.
  */
 
-import { DEPTH_MAX, type Value } from "@bigpeer/protocol";
+import { DEPTH_MAX, setField, type Value } from "@bigpeer/protocol";
 
 /**
  * A value of a document: JSON, with `bigint` for integers beyond 2^53 and `Uint8Array` for binary
@@ -55,10 +55,10 @@ function copyOf(input: unknown, depth: number): unknown {
   if (input instanceof Uint8Array) return Uint8Array.from(input);
   if (Array.isArray(input)) return input.map((element) => copyOf(element, depth + 1));
   if (Object.getPrototypeOf(input) !== Object.prototype) return input;
-  // Also for a field that is named __proto__.
-  return Object.fromEntries(
-    Object.entries(input)
-      .filter(([, value]) => value !== undefined)
-      .map(([field, value]) => [field, copyOf(value, depth + 1)]),
-  );
+  const copy: Record<string, unknown> = {};
+  for (const field of Object.keys(input)) {
+    const value = (input as Record<string, unknown>)[field];
+    if (value !== undefined) setField(copy, field, copyOf(value, depth + 1));
+  }
+  return copy;
 }

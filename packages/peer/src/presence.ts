@@ -6,7 +6,7 @@
 
 import type { PeerSync, Presence as ServerPresence } from "@bigpeer/engine/peer";
 import { equalValues, type PeerDescription, PeerError, type PresentPeer } from "@bigpeer/protocol";
-import { kindOf } from "./argument-check.ts";
+import { checkFunction } from "./argument-check.ts";
 import { checkMetadata } from "./options.ts";
 import { ownCopy, type PlainObject, plainCopy } from "./plain-value.ts";
 
@@ -151,9 +151,7 @@ export class Presence {
    */
   observe(callback: (graph: PresenceGraph) => unknown): PresenceObserver {
     this.#options.checkOpen();
-    if (typeof callback !== "function") {
-      throw new PeerError("config.invalid", `expected a callback, found ${kindOf(callback)}`);
-    }
+    checkFunction(callback, "a callback");
     let isStopped = false;
     const observer: PresenceObserver = {
       get isStopped() {

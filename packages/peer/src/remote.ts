@@ -5,9 +5,8 @@
  * own, within the deadline and the limits of the request. Its writes are uploaded like any others.
  */
 
-import { setImmediate } from "node:timers/promises";
 import type { RunReply } from "@bigpeer/engine/peer";
-import type { StatementResult, StatementRunner } from "@bigpeer/engine/query";
+import type { LocalRunner, StatementResult } from "@bigpeer/engine/query";
 import {
   encodeCbor,
   PeerError,
@@ -18,6 +17,7 @@ import {
   type Value,
 } from "@bigpeer/protocol";
 import { within } from "./deadline.ts";
+import type { PeerHost } from "./host/peer-host.ts";
 import type { RemotePolicy, RemoteStatement } from "./options.ts";
 import { type PlainObject, plainCopy } from "./plain-value.ts";
 
@@ -39,7 +39,8 @@ export interface RemoteRun extends RemoteStatement {
 }
 
 export interface RemoteOptions {
-  readonly runner: StatementRunner;
+  readonly host: Pick<PeerHost, "after" | "loadCode" | "platform">;
+  readonly runner: LocalRunner;
   readonly policy: RemotePolicy;
   readonly onRun: (run: RemoteRun) => void;
   /** Receives failures of this peer or its app, which are not errors of the statement. */
@@ -71,10 +72,13 @@ interface Running {
 export class Remote {
   readonly #options: RemoteOptions;
   readonly #running = new Set<Running>();
+  /** Distinguishes the statements of this opening in the history of requests. */
+  readonly #name: string;
   #count = 0;
 
   constructor(options: RemoteOptions) {
     this.#options = options;
+    this.#name = options.host.platform.random(4).join("");
   }
 
   /** Runs a statement and answers with `reply`: rows in pieces, the last of which has the end. */
@@ -82,7 +86,7 @@ export class Remote {
     const running: Running = {
       run,
       reply,
-      requestId: `remote-${process.pid}-${++this.#count}`,
+      requestId: `remote-${this.#name}-${++this.#count}`,
       startMs: performance.now(),
       isWrite: false,
       isDone: false,
@@ -106,9 +110,10 @@ export class Remote {
 
   async #answer(running: Running): Promise<void> {
     const { reply } = running;
+    const { platform } = this.#options.host;
     try {
       const result = await this.#perform(running);
-      const rest = await sendPieces(result.items, running);
+      const rest = await sendPieces(result.items, running, () => platform.pause());
       this.#reportRun(running);
       const elapsedMs = elapsedOf(running);
       const warnings = result.warnings.slice(0, RUN_WARNINGS_MAX).map(warningOf);
@@ -126,7 +131,7 @@ export class Remote {
   }
 
   async #perform(running: Running): Promise<StatementResult> {
-    const { runner, policy } = this.#options;
+    const { runner, policy, host } = this.#options;
     const { run, requestId } = running;
     if (this.#running.size > RUNNING_MAX) {
       const message = `expected at most ${RUNNING_MAX} statements that are running or about to stop`;
@@ -134,6 +139,8 @@ export class Remote {
     }
     // Not even parsed: its errors would reveal something about the store.
     if (policy === "off") throw refused("the app of this peer runs no statements of others");
+    const loading = host.loadCode(run.statement);
+    if (loading !== undefined) await loading;
     const prepared = runner.prepare(run.statement);
     running.isWrite = prepared.queryType === "mutation" || prepared.work.kind === "write";
     await this.#decide(running);
@@ -158,7 +165,8 @@ export class Remote {
     const ask = async (): Promise<boolean> => policy(statementOf(running));
     const late = (): PeerError =>
       new PeerError("query.timeout", `the app of this peer has not decided within ${run.ms} ms`);
-    const isAllowed: unknown = await within(run.ms, ask, late).catch((error: unknown) => {
+    const { after } = this.#options.host;
+    const isAllowed: unknown = await within({ ms: run.ms, late, after }, ask).catch((error) => {
       if (error instanceof PeerError) throw error;
       // The error of the policy is for the app, not for the caller.
       this.#options.onError(error);
@@ -212,7 +220,11 @@ function warningOf({ _id: id, description }: StatementResult["warnings"][number]
 }
 
 /** Sends all pieces but the last, which it returns. Yields to the event loop between pieces. */
-async function sendPieces(items: readonly Value[], running: Running): Promise<readonly Value[]> {
+async function sendPieces(
+  items: readonly Value[],
+  running: Running,
+  pause: () => Promise<void>,
+): Promise<readonly Value[]> {
   const { run, reply } = running;
   let piece: Value[] = [];
   let pieceBytes = 0;
@@ -227,7 +239,7 @@ async function sendPieces(items: readonly Value[], running: Running): Promise<re
     }
     if (piece.length > 0 && pieceBytes + size > PIECE_BYTES) {
       reply({ items: piece });
-      await setImmediate();
+      await pause();
       checkWanted(running);
       piece = [];
       pieceBytes = 0;

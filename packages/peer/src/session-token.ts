@@ -4,7 +4,7 @@
  */
 
 import { isObject, PeerError, type Value } from "@bigpeer/protocol";
-import { faultOfError } from "./connection-fault.ts";
+import type { PeerHost } from "./host/peer-host.ts";
 import type { CheckedOptions, LoginDetails } from "./options.ts";
 
 const LOGIN_MS_MAX = 15_000;
@@ -32,13 +32,18 @@ export interface Session {
 }
 
 export class SessionToken {
-  readonly #options: Pick<CheckedOptions, "appId" | "baseUrl" | "credential">;
+  #options: Pick<CheckedOptions, "appId" | "baseUrl" | "credential">;
+  readonly #host: Pick<PeerHost, "faultOf">;
   #session: Session | undefined;
   /** Counts calls of `forget`: the session of a login that began before one is not kept. */
   #forgotten = 0;
 
-  constructor(options: Pick<CheckedOptions, "appId" | "baseUrl" | "credential">) {
+  constructor(
+    options: Pick<CheckedOptions, "appId" | "baseUrl" | "credential">,
+    host: Pick<PeerHost, "faultOf">,
+  ) {
     this.#options = options;
+    this.#host = host;
   }
 
   get isLogin(): boolean {
@@ -66,6 +71,12 @@ export class SessionToken {
     return credential.kind === "token" ? credential.token : this.#login(credential.login);
   }
 
+  /** The next connection uses this credential. */
+  replace(credential: CheckedOptions["credential"]): void {
+    this.#options = { ...this.#options, credential };
+    this.forget();
+  }
+
   /** Forgets the session: the next token needs a new login. */
   forget(): void {
     this.#session = undefined;
@@ -86,7 +97,7 @@ export class SessionToken {
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ provider, token }),
       signal: AbortSignal.timeout(LOGIN_MS_MAX),
-    }).catch((error: unknown) => fetchFailed(error, baseUrl));
+    }).catch((error: unknown) => this.#fetchFailed(error, baseUrl));
     const answer = await readAnswer(response);
     if (!response.ok) {
       // The data API sends a message; the management API, reached by mistake, a detail.
@@ -103,6 +114,18 @@ export class SessionToken {
     const user = typeof userId === "string" ? userId : undefined;
     const serverMs = Date.parse(response.headers.get("date") ?? "");
     return { token: accessToken, userId: user, ...timesOf(accessExpiry, serverMs) };
+  }
+
+  /** The error of `fetch` says nothing; its cause does. */
+  #fetchFailed(error: unknown, url: string): never {
+    const { cause } = error as { cause?: unknown };
+    const failure = cause instanceof Error && cause.message !== "" ? cause : error;
+    if (!(failure instanceof Error)) throw new Error(`the login failed: ${String(failure)}`);
+    const { reason, isLasting } = this.#host.faultOf(failure, url);
+    const message = `the login failed: ${reason}`;
+    throw isLasting
+      ? new LoginFailure(message, { cause: error })
+      : new Error(message, { cause: error });
   }
 }
 
@@ -122,18 +145,6 @@ function checkDetails(details: unknown): LoginDetails {
   if (typeof provider === "string" && typeof token === "string") return { provider, token };
   const message = "expected login to give { provider, token }, two texts";
   throw new PeerError("config.invalid", message);
-}
-
-/** The error of `fetch` says nothing; its cause does. */
-function fetchFailed(error: unknown, url: string): never {
-  const { cause } = error as { cause?: unknown };
-  const failure = cause instanceof Error && cause.message !== "" ? cause : error;
-  if (!(failure instanceof Error)) throw new Error(`the login failed: ${String(failure)}`);
-  const { reason, isLasting } = faultOfError(failure, url);
-  const message = `the login failed: ${reason}`;
-  throw isLasting
-    ? new LoginFailure(message, { cause: error })
-    : new Error(message, { cause: error });
 }
 
 /** Too many requests, or an error of the server: neither is about the token. */

@@ -102,6 +102,21 @@ export interface SyncSubscription {
   cancel(): void;
 }
 
+/**
+ * The options of a subscription.
+ *
+ * @example
+ * const options: SubscriptionOptions = { prefetch: true };
+ * peer.sync.registerSubscription("SELECT * FROM tasks", {}, options);
+ */
+export interface SubscriptionOptions {
+  /**
+   * Whether the attachments of matching documents are downloaded too, before the app fetches them.
+   * The default is `false`.
+   */
+  readonly prefetch?: boolean;
+}
+
 /** How long `whenReady` waits for a start of the sync before the app is warned. */
 export const START_MS_MAX = 2_000;
 
@@ -115,6 +130,14 @@ export interface SyncOptions {
   /** Runs the sync; of no use after the peer is closed. */
   readonly sync: PeerSync;
   readonly pendingCount: () => number;
+  /** Sync was started, or is being stopped: contents are transferred while it is active. */
+  readonly onActive: (isActive: boolean) => Promise<void> | undefined;
+  /** Checks the options, and downloads the attachments of the subscription if they say so. */
+  readonly prefetch: (
+    query: string,
+    args: ValueObject,
+    options: SubscriptionOptions,
+  ) => (() => void) | undefined;
   readonly onStatus: () => void;
   readonly onWarning: (message: string) => void;
 }
@@ -128,7 +151,7 @@ export interface SyncOptions {
  * console.log(peer.sync.isActive); // true
  * await peer.sync.stop();
  */
-export type PeerConnection = Omit<Sync, "admit" | "close" | "exclude" | "note">;
+export type PeerConnection = Omit<Sync, "admit" | "close" | "exclude" | "note" | "retry">;
 
 export class Sync {
   readonly #options: SyncOptions;
@@ -138,11 +161,11 @@ export class Sync {
   /** The last status, for when the store is closed. */
   #last: SyncStatus | undefined;
   /** Keeps the process alive while sync is active, even without a connection. */
-  #alive: NodeJS.Timeout | undefined;
+  #alive: ReturnType<typeof setInterval> | undefined;
 
   #hasStarted = false;
   /** Timer of the warning. It keeps the process alive, which might end before it otherwise. */
-  #unstarted: NodeJS.Timeout | undefined;
+  #unstarted: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: SyncOptions) {
     this.#options = options;
@@ -162,6 +185,7 @@ export class Sync {
     if (this.#away?.code === "stopped") this.#away = undefined;
     if (!this.isActive) this.#options.sync.admit();
     this.#options.sync.start();
+    void this.#options.onActive(true);
     this.#keepAlive();
     this.#options.onStatus();
   }
@@ -169,7 +193,7 @@ export class Sync {
   /** Closes the connection. Local reads and writes, and subscriptions, continue. */
   async stop(): Promise<void> {
     if (this.#isClosed) return;
-    await this.#options.sync.stop();
+    await Promise.all([this.#options.sync.stop(), this.#options.onActive(false)]);
     this.#keepAlive();
     this.#options.onStatus();
   }
@@ -199,15 +223,22 @@ export class Sync {
    *
    * @param query - `SELECT * FROM collection [WHERE condition]`.
    * @param args - A value for each `:name` in the query.
+   * @param options - Whether its attachments come along.
    * @returns The subscription, which lasts until `cancel()`.
    * @throws `query.syntax`, `query.semantic`: the query does more than select documents.
    * @throws `query.arguments`: the arguments are not an object of values.
    * @throws `query.too_large`: query and arguments do not fit into one message of 16 MB.
+   * @throws `config.invalid`: the options are not valid.
    * @throws `store.closed`: the peer is closed.
    */
-  registerSubscription(query: string, args: Arguments = {}): SyncSubscription {
+  registerSubscription(
+    query: string,
+    args: Arguments = {},
+    options?: SubscriptionOptions,
+  ): SyncSubscription {
     if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
     const held = this.#subscribe(query, args);
+    const endPrefetch = options && this.#options.prefetch(query, valuesOf(args), options);
     const subscription: SyncSubscription = {
       query,
       get isCancelled() {
@@ -220,7 +251,10 @@ export class Sync {
         if (held.status === "waiting") this.#expectStart();
         return held.whenReady();
       },
-      cancel: () => this.#cancel(subscription, held),
+      cancel: () => {
+        endPrefetch?.();
+        this.#cancel(subscription, held);
+      },
     };
     this.#subscriptions.add(subscription);
     return subscription;
@@ -240,6 +274,13 @@ export class Sync {
   /** The server accepts this peer. */
   admit(): void {
     this.#options.sync.admit();
+  }
+
+  /** Connects at once instead of after a wait. */
+  retry(): void {
+    if (this.#isClosed || !this.isActive) return;
+    void this.#options.sync.stop();
+    this.start();
   }
 
   async close(): Promise<void> {

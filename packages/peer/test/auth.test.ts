@@ -4,15 +4,14 @@
  */
 import { PeerStore } from "@bigpeer/engine/peer";
 import { type Permissions, readPermissions } from "@bigpeer/engine/query";
-import { nodePlatform } from "@bigpeer/node";
 import type { PeerError, ValueObject } from "@bigpeer/protocol";
 import { afterEach, expect, test, vi } from "vitest";
 import { isFullSize } from "../../protocol/test/support/test-size.ts";
 import { SERVER } from "../../server/src/registry/audit-log.ts";
-import { type AuthProviders, readProviders } from "../../server/src/registry/auth-provider.ts";
 import type { LoginDetails, Peer, SyncState } from "../src/index.ts";
+import { GUEST, provide } from "./support/guest-login.ts";
 import { idsOf, insert, whenConnected, whenStatus, whenTasks } from "./support/peer-status.ts";
-import { type RealServer, startRealServer } from "./support/real-server.ts";
+import { startRealServer } from "./support/real-server.ts";
 import { until } from "./support/turns.ts";
 
 afterEach(() => {
@@ -21,24 +20,6 @@ afterEach(() => {
 
 /** Several sessions of a few seconds each. */
 const SESSIONS_MS = 30_000;
-
-const EVERYTHING = { everything: true };
-
-/** Lets guests in with the token `come-in-and-welcome`, for so many seconds. */
-async function provide({ running }: RealServer, sessionLength: number): Promise<void> {
-  const permission = { read: EVERYTHING, write: EVERYTHING };
-  const guests: ValueObject = {
-    type: "anonymous",
-    sharedToken: "come-in-and-welcome",
-    sessionLength,
-    permission,
-  };
-  const read = (): AuthProviders =>
-    readProviders({ guests }, {}, (size) => nodePlatform.random(size));
-  await running.registry.apps.setProviders("default", read, SERVER);
-}
-
-const GUEST: LoginDetails = { provider: "guests", token: "come-in-and-welcome" };
 
 function errorsOf(peer: Peer): PeerError[] {
   const errors: PeerError[] = [];

@@ -34,8 +34,8 @@ test("the snippets of docs/sdk.md run one after the other", async () => {
     .replace('"@bigpeer/peer"', JSON.stringify(entry));
   writeFileSync(join(folder, "sdk.mjs"), text);
   expect(await run(join(folder, "sdk.mjs"), folder)).toBe(
-    "[ { _id: 't1', title: 'Tea', cups: 2, isDone: false } ]\nopen: 1\n[]\n" +
-      "{ isAuthenticated: true }\n",
+    "[ { _id: 't1', title: 'Tea', cups: 2, isDone: false } ]\nopen: 1\n" +
+      "only on this device: [ 't1' ]\n3 of 3 bytes\n3 photo.jpg Uint8Array(3) [ 1, 2, 3 ]\n[]\n{ isAuthenticated: true }\nstore.pending\n",
   );
 });
 
@@ -87,6 +87,15 @@ test("the first peer of the README prints the documented output, and the same ta
   expect(pageOf("README.md")).toContain(`$ node first-peer.mjs\n${printed}\`\`\``);
   const again = await runBlock(program, server.content, folder);
   expect(again).toContain("synced: [ { title: 'Buy milk' }, { title: 'Water the plants' } ]\n");
+});
+
+test.runIf(isFullSize)("the example with photos prints that the photo arrived", async () => {
+  const printed = await run(join(ROOT, "examples", "photos.mjs"), temporaryFolder());
+  expect(printed).toBe(`phone, offline: 5000000 bytes wait for a connection
+office sees: The leak in room 12 { name: 'photo.jpg' }
+office has all 5000000 bytes
+the photo is the same
+`);
 });
 
 test.runIf(isFullSize)("the example with two peers prints the documented output", async () => {

@@ -3,10 +3,18 @@
  */
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { checkOptions, type LoginDetails, type PeerOptions } from "../src/options.ts";
+import {
+  type CheckedNodeOptions,
+  checkOptions,
+  type LoginDetails,
+  type PeerOptions,
+} from "../src/options.ts";
 
 const APP = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
 const GOOD: PeerOptions = { appId: APP, url: "http://localhost:8080", memory: true, token: "bp_1" };
+
+const checked = (options: PeerOptions): CheckedNodeOptions =>
+  checkOptions(options, { deviceName: "a machine" });
 
 test.each([
   ["http://localhost:8080", "http://localhost:8080"],
@@ -16,7 +24,7 @@ test.each([
   ["https://example.org/sync", "https://example.org/sync"],
   ["https://example.org/api", "https://example.org/api"],
 ])("the server at %s is reached at %s", (url, baseUrl) => {
-  expect(checkOptions({ ...GOOD, url }).baseUrl).toBe(baseUrl);
+  expect(checked({ ...GOOD, url }).baseUrl).toBe(baseUrl);
 });
 
 test.each<[string, object, string]>([
@@ -37,7 +45,7 @@ test.each<[string, object, string]>([
   [
     "an option that is misspelt",
     { remot: "off" },
-    "expected one of appId, url, folder, memory, token, login, deviceName, metadata, remote as an option, " +
+    "expected one of appId, url, folder, memory, token, login, deviceName, metadata, remote, attachmentBytesMax as an option, " +
       'found "remot"; did you mean remote?',
   ],
   ["an option in another letter case", { appID: APP }, 'found "appID"; did you mean appId?'],
@@ -66,25 +74,25 @@ test.each<[string, object, string]>([
   ["a remote that is none", { remote: "all" }, 'expected "read", "write", "off" or a function as'],
   ["metadata with a function", { metadata: { f: () => 1 } }, "metadata.f"],
 ])("%s is refused with a message", (_name, change, message) => {
-  const check = (): unknown => checkOptions({ ...GOOD, ...change });
+  const check = (): unknown => checked({ ...GOOD, ...change });
   expect(check).toThrow(PeerError);
   expect(check).toThrow(message);
 });
 
 test("by default only remote statements that read run, unless the app allows others", () => {
-  expect(checkOptions(GOOD).remote).toBe("read");
+  expect(checked(GOOD).remote).toBe("read");
   for (const remote of ["read", "write", "off", () => true] as const) {
-    expect(checkOptions({ ...GOOD, remote }).remote).toBe(remote);
+    expect(checked({ ...GOOD, remote }).remote).toBe(remote);
   }
 });
 
 test("a refused token is not repeated in the message", () => {
-  const check = (): unknown => checkOptions({ ...GOOD, token: "" });
+  const check = (): unknown => checked({ ...GOOD, token: "" });
   expect(check).toThrow("expected a text as token, found string");
 });
 
 test("a long value is not quoted in full, and a password not at all", () => {
-  const check = (change: object) => (): unknown => checkOptions({ ...GOOD, ...change });
+  const check = (change: object) => (): unknown => checked({ ...GOOD, ...change });
   const start = `found "${"x".repeat(100)}…"`;
   expect(check({ deviceName: "x".repeat(5000) })).toThrow(start);
   expect(check({ url: "http://ada:lovelace@x" })).not.toThrow("lovelace");
@@ -97,7 +105,7 @@ test("options without a store or a credential, or with two of them, do not compi
     { ...base, memory: true, token: "bp_1" },
     { ...base, folder: "x", login },
   ];
-  expect(good.map((options) => checkOptions(options).credential.kind)).toEqual(["token", "login"]);
+  expect(good.map((options) => checked(options).credential.kind)).toEqual(["token", "login"]);
   // @ts-expect-error -- no place
   const noPlace: PeerOptions = { ...base, token: "bp_1" };
   // @ts-expect-error -- no credential
@@ -107,10 +115,17 @@ test("options without a store or a credential, or with two of them, do not compi
   // @ts-expect-error -- two credentials
   const twoCredentials: PeerOptions = { ...base, memory: true, token: "bp_1", login };
   for (const options of [noPlace, noCredential, twoPlaces, twoCredentials]) {
-    expect(() => checkOptions(options)).toThrow("expected");
+    expect(() => checked(options)).toThrow("expected");
   }
 });
 
 test("undefined metadata is omitted", () => {
-  expect(checkOptions({ ...GOOD, metadata: { a: 1, b: undefined } }).metadata).toEqual({ a: 1 });
+  expect(checked({ ...GOOD, metadata: { a: 1, b: undefined } }).metadata).toEqual({ a: 1 });
+});
+
+test("the name of the device is that of the machine, unless the app gives one", () => {
+  expect(checked(GOOD).deviceName).toBe("a machine");
+  expect(checked({ ...GOOD, deviceName: "till 3" }).deviceName).toBe("till 3");
+  const long = checkOptions(GOOD, { deviceName: "x".repeat(10_000) });
+  expect(long.deviceName.length).toBeLessThan(10_000);
 });

@@ -5,6 +5,7 @@ import type { RunPiece } from "@bigpeer/engine/peer";
 import { encodeCbor, type RunMessage, type Value } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import type { LocalStore } from "../src/local-store.ts";
+import { nodeHost } from "../src/node/node-host.ts";
 import type { RemotePolicy, RemoteStatement } from "../src/options.ts";
 import { Remote, type RemoteRun } from "../src/remote.ts";
 import { openLocalStore } from "./support/open-local-store.ts";
@@ -22,6 +23,7 @@ async function openRemote(policy: RemotePolicy = "read"): Promise<Asked> {
   const reported: RemoteRun[] = [];
   const errors: unknown[] = [];
   const remote = new Remote({
+    host: nodeHost,
     runner: local.runner,
     policy,
     onRun: (run) => reported.push(run),

@@ -1,7 +1,8 @@
 /**
  * The examples in the doc comments of the SDK and of the HTTP client are run, each with a peer and
- * a client of its own and a real server, and must print what their comments say. That they compile is checked with the reference
- * (site/sdk-reference).
+ * a client of its own and a real server, and must print what their comments say. That they compile is
+ * checked with the reference (site/sdk-reference). Those of pages run in a real browser
+ * (web/differences.long.test.ts).
  */
 
 import { execFile } from "node:child_process";
@@ -9,35 +10,16 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual, promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { parseDocComment, printedLines } from "../../../site/sdk-reference/doc-comment.mjs";
-import { findComments, isSource, readFiles } from "../../../test/support/repository.ts";
+import { printedLines } from "../../../site/sdk-reference/doc-comment.mjs";
 import { bundleScript } from "../../node/test/support/script.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { type Example, findExamples } from "./support/doc-examples.ts";
 import { ROOT } from "./support/pages.ts";
 import { startRealServer } from "./support/real-server.ts";
-
-interface Example {
-  readonly place: string;
-  readonly code: string;
-}
 
 interface Outcome {
   readonly place: string;
   readonly printed: readonly string[];
-}
-
-/** All examples in the sources, with their places. */
-function findExamples(): Example[] {
-  const files = readFiles([".ts"]).filter(
-    (file) => isSource(file) && file.text.includes("@example"),
-  );
-  return files.flatMap((file) =>
-    findComments(file).flatMap(({ text, line }) =>
-      parseDocComment(`/*${text}*/`, line).examples.map((example) => {
-        return { place: `${file.path}:${example.line}`, code: example.code };
-      }),
-    ),
-  );
 }
 
 /** A program that runs all examples and prints a line of JSON for each. */
@@ -75,7 +57,7 @@ for (const { place, run } of examples) {
 }
 
 test("each example in a doc comment runs and prints what stands there", async () => {
-  const examples = findExamples();
+  const examples = findExamples("node");
   const files = new Set(examples.map(({ place }) => place.split(":")[0]));
   expect(files).toContain("packages/peer/src/peer.ts");
   expect(files).toContain("packages/client/src/client.ts");

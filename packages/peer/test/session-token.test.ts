@@ -1,9 +1,11 @@
 /**
  * The token of a peer: the app's own, or that of a login, asked for anew when it is needed.
  */
+
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { nodeHost } from "../src/node/node-host.ts";
 import type { LoginDetails } from "../src/options.ts";
 import { SessionToken } from "../src/session-token.ts";
 
@@ -43,12 +45,15 @@ async function listenForLogins(asked: string[] = []): Promise<string> {
 function loginAt(baseUrl: string): SessionToken {
   const login = (): Promise<{ provider: string; token: string }> =>
     Promise.resolve({ provider: "guests", token: "come-in-and-welcome" });
-  return new SessionToken({ appId, baseUrl, credential: { kind: "login", login } });
+  return new SessionToken({ appId, baseUrl, credential: { kind: "login", login } }, nodeHost);
 }
 
 test("a token of the app is used unchanged", async () => {
   const credential = { kind: "token", token: "bp_1" } as const;
-  const session = new SessionToken({ appId, baseUrl: "http://nobody.invalid", credential });
+  const session = new SessionToken(
+    { appId, baseUrl: "http://nobody.invalid", credential },
+    nodeHost,
+  );
   expect(await session.get()).toBe("bp_1");
   session.forget();
   expect(await session.get()).toBe("bp_1");
@@ -134,7 +139,10 @@ test.each([undefined, null, {}, { provider: "guests" }, { provider: 1, token: "x
   async (given) => {
     const login = (): LoginDetails => given as LoginDetails;
     const credential = { kind: "login", login } as const;
-    const session = new SessionToken({ appId, baseUrl: "http://nobody.invalid", credential });
+    const session = new SessionToken(
+      { appId, baseUrl: "http://nobody.invalid", credential },
+      nodeHost,
+    );
     const message = "expected login to give { provider, token }, two texts";
     await expect(session.get()).rejects.toEqual(
       expect.objectContaining({ code: "config.invalid", message }),

@@ -6,7 +6,7 @@
  */
 
 import { type ErrorCode, PeerError } from "./error.ts";
-import { SHORT_TEXT_SIZE_MAX, shortText } from "./known-text.ts";
+import { byteText, SHORT_TEXT_SIZE_MAX, shortText } from "./known-text.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -16,12 +16,12 @@ const SHORT_TEXT = 48;
 
 export class ByteWriter {
   #bytes: Uint8Array;
-  #view: DataView;
+  /** Of the bytes; created on first use: most content has short integers only. */
+  #view: DataView | undefined;
   #size = 0;
 
   constructor(capacity = 64) {
     this.#bytes = new Uint8Array(capacity);
-    this.#view = new DataView(this.#bytes.buffer);
   }
 
   get size(): number {
@@ -47,31 +47,33 @@ export class ByteWriter {
 
   uint16(value: number): void {
     this.#reserve(2);
-    this.#view.setUint16(this.#size, value);
-    this.#size += 2;
+    this.#bytes[this.#size++] = value >>> 8;
+    this.#bytes[this.#size++] = value;
   }
 
   uint32(value: number): void {
     this.#reserve(4);
-    this.#view.setUint32(this.#size, value);
-    this.#size += 4;
+    this.#bytes[this.#size++] = value >>> 24;
+    this.#bytes[this.#size++] = value >>> 16;
+    this.#bytes[this.#size++] = value >>> 8;
+    this.#bytes[this.#size++] = value;
   }
 
   uint64(value: bigint): void {
     this.#reserve(8);
-    this.#view.setBigUint64(this.#size, value);
+    this.#wide().setBigUint64(this.#size, value);
     this.#size += 8;
   }
 
   float32(value: number): void {
     this.#reserve(4);
-    this.#view.setFloat32(this.#size, value);
+    this.#wide().setFloat32(this.#size, value);
     this.#size += 4;
   }
 
   float64(value: number): void {
     this.#reserve(8);
-    this.#view.setFloat64(this.#size, value);
+    this.#wide().setFloat64(this.#size, value);
     this.#size += 8;
   }
 
@@ -91,7 +93,14 @@ export class ByteWriter {
     this.#size += bytes.length;
   }
 
-  /** ASCII text, a byte for each character. */
+  /** What another writer has written, which stays as it is. */
+  append(other: ByteWriter): void {
+    this.#reserve(other.#size);
+    this.#bytes.set(other.#bytes.subarray(0, other.#size), this.#size);
+    this.#size += other.#size;
+  }
+
+  /** Text whose characters are bytes. */
   ascii(text: string): void {
     const { length } = text;
     this.#reserve(length);
@@ -114,19 +123,29 @@ export class ByteWriter {
     const bytes = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
     bytes.set(this.#bytes.subarray(0, this.#size));
     this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer);
+    this.#view = undefined;
+  }
+
+  #wide(): DataView {
+    this.#view ??= viewOf(this.#bytes);
+    return this.#view;
   }
 }
+
+/** The text between two places; undefined if the reader has to decode it. */
+export type LongText = (bytes: Uint8Array, start: number, end: number) => string | undefined;
 
 export class ByteReader {
   readonly #bytes: Uint8Array;
   readonly #code: ErrorCode;
-  /** Created on first use: most inputs are short and have single bytes only. */
+  /** Created on first use: most inputs have short integers only. */
   #view: DataView | undefined;
   #offset: number;
+  #end: number;
+  readonly #longText: LongText | undefined;
 
-  /** Reads from `offset` on. */
-  constructor(bytes: Uint8Array, code: ErrorCode, offset = 0) {
+  /** Reads from `offset` on. `longText` may know a faster way to read long texts. */
+  constructor(bytes: Uint8Array, code: ErrorCode, offset = 0, longText?: LongText) {
     // A subclass may slice without a copy, as Node's Buffer does; raw() promises one.
     this.#bytes =
       bytes.constructor === Uint8Array
@@ -134,6 +153,14 @@ export class ByteReader {
         : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#code = code;
     this.#offset = offset;
+    this.#end = bytes.length;
+    this.#longText = longText;
+  }
+
+  /** Reads the bytes from `start` to `end` from now on, which must be there. */
+  seek(start: number, end: number): void {
+    this.#offset = start;
+    this.#end = end;
   }
 
   get offset(): number {
@@ -141,7 +168,7 @@ export class ByteReader {
   }
 
   get left(): number {
-    return this.#bytes.length - this.#offset;
+    return this.#end - this.#offset;
   }
 
   fail(message: string): never {
@@ -169,11 +196,17 @@ export class ByteReader {
   }
 
   uint16(): number {
-    return this.#wide().getUint16(this.#take(2));
+    const start = this.#take(2);
+    const bytes = this.#bytes;
+    return ((bytes[start] as number) << 8) | (bytes[start + 1] as number);
   }
 
   uint32(): number {
-    return this.#wide().getUint32(this.#take(4));
+    const start = this.#take(4);
+    const bytes = this.#bytes;
+    const high = ((bytes[start] as number) << 8) | (bytes[start + 1] as number);
+    const low = ((bytes[start + 2] as number) << 8) | (bytes[start + 3] as number);
+    return high * 0x10000 + low;
   }
 
   uint64(): bigint {
@@ -210,6 +243,12 @@ export class ByteReader {
     return copyOf(this.#bytes, start, start + size);
   }
 
+  /** Text of one character for each byte. */
+  byteString(size: number): string {
+    const start = this.#take(size);
+    return byteText(this.#bytes, start, size);
+  }
+
   utf8(size: number): string {
     const start = this.#take(size);
     const short = size <= SHORT_TEXT_SIZE_MAX ? shortText(this.#bytes, start, size) : undefined;
@@ -244,6 +283,8 @@ export class ByteReader {
   }
 
   #decodeText(start: number, end: number): string {
+    const known = this.#longText?.(this.#bytes, start, end);
+    if (known !== undefined) return known;
     try {
       return decoder.decode(this.#bytes.subarray(start, end));
     } catch {

@@ -40,8 +40,12 @@ const BREAK = 0xff;
 
 export function encodeCbor(value: Value): Uint8Array {
   const writer = new ByteWriter(256);
-  writeValue(writer, value, Object.keys);
+  writeCbor(writer, value);
   return writer.finish();
+}
+
+export function writeCbor(writer: ByteWriter, value: Value): void {
+  writeValue(writer, value, Object.keys);
 }
 
 /** The canonical byte form of a value: equal values have equal bytes, on every peer. */
@@ -333,7 +337,9 @@ function readMap(reader: ByteReader, info: number, depth: number): ValueObject {
     }
     path = next;
     const value = readValue(reader, depth + 1);
-    if (value !== undefined) setField(object, path.key, value);
+    if (value === undefined) continue;
+    if (path.isPlain) object[path.key] = value;
+    else setField(object, path.key, value);
   }
   paths.used();
   return object;

@@ -25,6 +25,7 @@ export const ERROR_CODES = [
   "store.foreign",
   "store.corrupt",
   "store.not_empty",
+  "store.pending",
   "config.invalid",
   "query.syntax",
   "query.semantic",

@@ -5,7 +5,14 @@
 
 export { assert, unreachable } from "./assert.ts";
 export { ByteReader, ByteWriter, encodeText } from "./bytes.ts";
-export { canonicalBytes, decodeCbor, encodeCbor, readCbor, writeCanonical } from "./cbor.ts";
+export {
+  canonicalBytes,
+  decodeCbor,
+  encodeCbor,
+  readCbor,
+  writeCanonical,
+  writeCbor,
+} from "./cbor.ts";
 export { type DecodeLimits, decodeCborIncremental } from "./cbor-incremental.ts";
 export { canonicalBytesIncremental, encodeCborIncremental } from "./cbor-writing.ts";
 export { type Charge, decodedSize } from "./decoded-size.ts";
@@ -17,7 +24,13 @@ export {
   PeerError,
   type TextPlace,
 } from "./error.ts";
-export { encodeBase64, parseJson, parseJsonIncremental, stringifyJson } from "./json.ts";
+export {
+  encodeBase64,
+  parseAtOnce,
+  parseJson,
+  parseJsonIncremental,
+  stringifyJson,
+} from "./json.ts";
 export type { JsonLimits } from "./json-reader.ts";
 export { knownText } from "./known-text.ts";
 export { nearest } from "./near-name.ts";
@@ -64,6 +77,7 @@ export {
 } from "./operation.ts";
 export {
   ATTACHMENT_ID_SIZE_MAX,
+  CONTENT_PROOF,
   checkAmount,
   checkCollection,
   checkOperation,

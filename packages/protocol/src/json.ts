@@ -53,8 +53,11 @@ export function* parseJsonIncremental(text: string, limits: JsonLimits): Generat
  */
 const HUGE_NUMBER = /(?:^|[\s:,[])-?\d+(?:\.\d+)?[eE]\+?\d{3}/;
 
-/** Undefined when the host would lose something, or finds a fault without an exact position. */
-function parseAtOnce(text: string): Value | undefined {
+/**
+ * The value of short text, parsed by the host. Undefined for long text, and when the host would lose
+ * something or finds a fault, without an exact position.
+ */
+export function parseAtOnce(text: string): Value | undefined {
   if (text.length > AT_ONCE_LENGTH_MAX || hasLongNumber(text)) return undefined;
   try {
     return JSON.parse(text) as Value;

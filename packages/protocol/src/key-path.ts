@@ -8,6 +8,7 @@
  */
 
 import { ByteWriter, encodeText } from "./bytes.ts";
+import { isPlainKey } from "./value.ts";
 
 /** The keys of an object up to one of them, in order; all are different. */
 export class KeyPath {
@@ -16,6 +17,8 @@ export class KeyPath {
   readonly before: KeyPath | undefined;
   /** The key in CBOR, in its shortest form. */
   readonly bytes: Uint8Array;
+  /** Whether a field of this name can be set without the care of setField. */
+  readonly isPlain: boolean;
   /** The child that was taken last. */
   likely: KeyPath | undefined;
   #longer: Map<string, KeyPath> | undefined;
@@ -24,6 +27,7 @@ export class KeyPath {
     this.key = key;
     this.before = before;
     this.bytes = before === undefined ? NO_BYTES : encodedKey(key);
+    this.isPlain = isPlainKey(key);
   }
 
   /** The path with one more key, if it is known. */

@@ -62,6 +62,17 @@ export function shortText(bytes: Uint8Array, start: number, size: number): strin
   return knownText(bytes, start, size, newText);
 }
 
+/** Text of one character for each of `size` bytes. */
+export function byteText(bytes: Uint8Array, start: number, size: number): string {
+  let text = "";
+  for (let at = 0; at < size; at += SHORT_TEXT_SIZE_MAX) {
+    const list = units[Math.min(size - at, SHORT_TEXT_SIZE_MAX)] as number[];
+    for (let i = 0; i < list.length; i++) list[i] = bytes[start + at + i] as number;
+    text += String.fromCharCode(...list);
+  }
+  return text;
+}
+
 function newText(bytes: Uint8Array, start: number, size: number): string | undefined {
   const list = units[size] as number[];
   let bits = 0;

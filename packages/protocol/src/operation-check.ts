@@ -44,6 +44,12 @@ export const INDEX_KEYS_MAX = 16;
 
 /** Ids of recorded attachments, and names of their uploaders. */
 export const ATTACHMENT_ID_SIZE_MAX = 128;
+
+/**
+ * What is hashed after the content of an attachment for the proof that a caller has it (H55). The
+ * padding of a hash never begins with such a byte, so the proof cannot be computed from the id.
+ */
+export const CONTENT_PROOF = "bigpeer possession";
 export const UPLOADER_SIZE_MAX = 128;
 
 /**

@@ -10,6 +10,7 @@
 
 import { encodeText } from "./bytes.ts";
 import { PeerError } from "./error.ts";
+import { byteText } from "./known-text.ts";
 import {
   DEPTH_MAX,
   INTEGER_MAX,
@@ -83,9 +84,7 @@ export function invertedKey(key: string): string {
 }
 
 export function byteString(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return text;
+  return byteText(bytes, 0, bytes.length);
 }
 
 export function bytesOf(text: string): Uint8Array {

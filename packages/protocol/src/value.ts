@@ -64,6 +64,11 @@ export function setField<T>(target: { [key: string]: T }, key: string, value: No
   }
 }
 
+/** Whether a field of this name can be set directly. */
+export function isPlainKey(key: string): boolean {
+  return key !== "__proto__" && !isSparseIndex(key);
+}
+
 /** Whether the host would treat the key as an index in a mostly empty array. */
 export function isSparseIndex(key: string): boolean {
   const { length } = key;

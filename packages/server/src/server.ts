@@ -26,6 +26,8 @@ import { uploadEndpoint } from "./data-api/attachment-upload.ts";
 import { dataEndpoints } from "./data-api/data-endpoints.ts";
 import { DataGate, type DataSource, type PassedCall } from "./data-api/data-gate.ts";
 import { deviceEndpoints } from "./data-api/device-endpoints.ts";
+import { resumableUploadEndpoint } from "./data-api/resumable-upload.ts";
+import { UploadShares } from "./data-api/upload-shares.ts";
 import { apiPageEndpoints } from "./documentation/api-page.ts";
 import { docsSiteEndpoints } from "./documentation/docs-site.ts";
 import { managementPages } from "./documentation/management-pages.ts";
@@ -41,7 +43,7 @@ import {
   type NamedAnswer,
 } from "./http/http-server.ts";
 import { metricsEndpoint } from "./http/metrics-endpoint.ts";
-import { Router } from "./http/router.ts";
+import { type Endpoint, Router } from "./http/router.ts";
 import { START_REST_MS_MAX, STATEMENTS_MEMORY_MAX } from "./limits/limits.ts";
 import type { ContentOutcome } from "./link/app-contents.ts";
 import { withLinks } from "./link/link-rows.ts";
@@ -68,6 +70,8 @@ import type { DialOptions } from "./sync/dial.ts";
 import { RemoteExecution } from "./sync/remote-execution.ts";
 import { syncEndpoints, syncUpgrades } from "./sync/sync-endpoint.ts";
 import { SyncServers } from "./sync/sync-servers.ts";
+import { PublicFiles, publicEndpoint, publicStartPage } from "./web/public-files.ts";
+import { sdkEndpoint } from "./web/sdk-files.ts";
 
 export interface ServerHost {
   readonly log: Log;
@@ -118,8 +122,8 @@ export class RunningServer {
   #closing: Promise<void> | undefined;
 
   private constructor(config: Config, { log, platform = nodePlatform, onFatal }: ServerHost) {
-    const { dataDir, isClockAccepted, statementTimeoutMs, attachmentSizeMax } = config;
-    const { remoteTimeoutMs: timeoutMs } = config;
+    const { dataDir, isClockAccepted, statementTimeoutMs } = config;
+    const { attachmentSizeMax, remoteTimeoutMs: timeoutMs } = config;
     this.#config = config;
     this.#onFatal = onFatal ?? (() => {});
     const memory = new MemoryPool(STATEMENTS_MEMORY_MAX);
@@ -258,7 +262,12 @@ export class RunningServer {
     this.#lock.announce(url);
     const stores = await this.#joinCluster();
     const registry = await Registry.open(dataDir, { ...this.#host, ...stores });
-    this.#opened = this.#prepareApps(registry, { ...this.#host, ...stores });
+    this.#opened = this.#prepareApps(registry, {
+      ...this.#host,
+      ...stores,
+      attachmentSpaceMax: this.#config.attachmentSpaceMax,
+      contentTraffic: this.#metrics.contents,
+    });
     await this.#cluster?.whenReady(registry);
     if (managementPort !== undefined) this.#management = await this.#listenManagement(this.#opened);
     this.#warnOfSecrets(registry);
@@ -345,10 +354,10 @@ export class RunningServer {
   }
 
   async #listen(): Promise<HttpServer> {
-    const { host, port, tls, corsOrigins, syncConnectionsMax, trustedProxies } = this.#config;
+    const { host, port, tls, syncConnectionsMax, trustedProxies } = this.#config;
     const { log } = this.#host;
-    const cors = new Cors(corsOrigins);
-    const router = this.#createRouter(cors);
+    const cors = new Cors(this.#config.corsOrigins, this.#config.publicUrl);
+    const router = this.#createRouter(cors, await this.#openPublicFiles());
     this.#router = router;
     const upgrades = syncUpgrades({
       host: this.#sync,
@@ -439,8 +448,13 @@ export class RunningServer {
     return { registry, apps, maintenance, flushTimer };
   }
 
-  #createRouter(cors: Cors): Router {
-    const { transactionWaitMs, publicUrl, attachmentSizeMax } = this.#config;
+  async #openPublicFiles(): Promise<PublicFiles | undefined> {
+    const { publicDir, dataDir } = this.#config;
+    return publicDir === undefined ? undefined : PublicFiles.open(publicDir, dataDir);
+  }
+
+  #createRouter(cors: Cors, files: PublicFiles | undefined): Router {
+    const { transactionWaitMs, publicUrl } = this.#config;
     const { log } = this.#host;
     const auth = this.#auth;
     const source = (): DataSource<OpenApp> | undefined => this.#source;
@@ -459,9 +473,7 @@ export class RunningServer {
     const remote = this.#remote;
     const data = dataEndpoints({ gate, transactionWaitMs, publicUrl, remote });
     const devices = deviceEndpoints({ gate, syncOf: (appId) => this.#sync.syncOf(appId) });
-    const upload = uploadEndpoint({ gate, sizeMax: attachmentSizeMax, onRefused });
-    const find = (app: OpenApp, id: string) => this.#findContent(app, id);
-    const attachments = [upload, downloadEndpoint({ gate, find })];
+    const startPage = startPageEndpoint(VERSION);
     return new Router({
       endpoints: [
         ...health,
@@ -470,14 +482,34 @@ export class RunningServer {
         ...openApi.endpoints,
         ...apiPageEndpoints({ serverUrl: publicUrl }),
         ...docsSiteEndpoints(),
+        sdkEndpoint(),
         ...syncEndpoints(),
-        startPageEndpoint(VERSION),
+        files === undefined ? startPage : publicStartPage(files, startPage),
       ],
+      otherwise: files && publicEndpoint(files),
       elsewhere: managementElsewhere,
-      dataEndpoints: [...data, ...devices, ...attachments, ...openApi.dataEndpoints],
+      dataEndpoints: [
+        ...data,
+        ...devices,
+        ...this.#attachmentEndpoints(gate, onRefused),
+        ...openApi.dataEndpoints,
+      ],
       cors,
       log,
     });
+  }
+
+  #attachmentEndpoints(gate: DataGate<OpenApp>, onRefused: (bound: string) => void): Endpoint[] {
+    const { contents: traffic } = this.#metrics;
+    const shares = new UploadShares(onRefused);
+    const uploads = { gate, sizeMax: this.#config.attachmentSizeMax, onRefused, shares, traffic };
+    const find = (app: OpenApp, id: string) => this.#findContent(app, id);
+    const isClosing = (): boolean => this.#health === "closing";
+    return [
+      uploadEndpoint(uploads),
+      resumableUploadEndpoint(uploads),
+      downloadEndpoint({ gate, find, isClosing, traffic }),
+    ];
   }
 
   /** In a cluster one node runs the links of an app. */

@@ -208,6 +208,27 @@ export type UploadedAttachment = {
   readonly len: number;
 };
 
+export type BeginUploadRequest = {
+  /** Bytes of the content. */
+  readonly len: number;
+  /**
+   * Shows that the caller has the content: SHA-256, in base64url, of the content followed by the
+   * text `bigpeer possession`.
+   */
+  readonly proof?: string | null | undefined;
+};
+
+export type UploadProgress = {
+  readonly id: string;
+  readonly len: number;
+  readonly offset: number;
+};
+
+export type WrongUploadOffset = {
+  readonly message: string;
+  readonly offset: number;
+};
+
 export type SyncPeersResponse = {
   readonly peers: readonly SyncPeer[];
   /** There are more, behind this: ask with `after`. */
@@ -393,6 +414,13 @@ export type Operations = {
   };
   readonly upload_attachment: {
     readonly response: UploadedAttachment;
+  };
+  readonly begin_upload: {
+    readonly request: BeginUploadRequest;
+    readonly response: UploadProgress;
+  };
+  readonly continue_upload: {
+    readonly response: UploadProgress;
   };
   readonly download_attachment: {};
   readonly head_attachment: {};

@@ -10,6 +10,7 @@
 import { assert, type ErrorCode, PeerError } from "@bigpeer/protocol";
 import type { Channel } from "../platform.ts";
 import type { Store } from "../store/store.ts";
+import { takeUpload } from "../store/taken-upload.ts";
 import type { CheckUpload, Upload, UploadAnswer } from "../store/upload.ts";
 
 /** An upload of a session, as the sync server hands it over. */
@@ -30,6 +31,8 @@ export type RelayedAnswer =
 
 export interface UploadRelayHost<T> {
   readonly store: Store;
+  /** Applies an upload here; takeUpload unless a test replaces it. */
+  readonly take?: typeof takeUpload;
   /** Has the evaluating node apply uploads in this order. Rejects if no node does so in time. */
   readonly relay: (uploads: readonly T[]) => Promise<readonly RelayedAnswer[]>;
   /** Resolves when the store here has a transaction. Rejects if that takes too long. */
@@ -64,7 +67,7 @@ export class UploadRelay<T extends RelayedUpload> {
     this.#host = host;
   }
 
-  /** As Store.upload. When it resolves, the store of this node has the upload. */
+  /** As takeUpload. When it resolves, the store of this node has the upload. */
   upload(asked: T): Promise<UploadAnswer> {
     const line = this.#lineOf(asked.channel);
     const order = line.count++;
@@ -88,7 +91,8 @@ export class UploadRelay<T extends RelayedUpload> {
     line.here++;
     let answer: Promise<UploadAnswer>;
     try {
-      return await this.#host.store.upload(upload, check, credential);
+      const { store, take = takeUpload } = this.#host;
+      return await take(store, upload, check, credential);
     } catch (error) {
       if (!isElsewhere(error)) throw error;
       answer = this.#wait(line, asked, order);

@@ -8,6 +8,7 @@
 
 import type { ContentMessage, FetchMessage, LinkMessage } from "@bigpeer/protocol";
 import type { Platform } from "../platform.ts";
+import { referredAttachments } from "../store/attachment-view.ts";
 import type { Store } from "../store/store.ts";
 
 /** A piece of a content. */
@@ -126,7 +127,7 @@ export class LinkContents {
       do {
         await platform.pause();
         if (this.#isOver) return;
-        const ids = store.read((view) => firstOf(view.referredAttachments(after), REFERRED_MAX));
+        const ids = store.read((view) => firstOf(referredAttachments(view, after), REFERRED_MAX));
         this.refer(ids);
         after = ids.length < REFERRED_MAX ? undefined : ids.at(-1);
       } while (after !== undefined);

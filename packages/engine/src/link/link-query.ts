@@ -9,7 +9,8 @@ import { canonicalBytes } from "@bigpeer/protocol";
 import type { Platform } from "../platform.ts";
 import { located } from "../query/fault.ts";
 import { parseFilter } from "../query/syntax/parse-filter.ts";
-import { printExpression, printPath } from "../query/syntax/print.ts";
+import { printExpression } from "../query/syntax/print.ts";
+import { printPath } from "../query/syntax/print-path.ts";
 
 /** The conditions of each collection. */
 export type QueriesByCollection = { readonly [collection: string]: readonly string[] };

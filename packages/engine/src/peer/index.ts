@@ -2,6 +2,12 @@
  * Small peer: its local store with pending writes, and its side of sync.
  */
 
+export { Cancel } from "./contents/cancel.ts";
+export type { ContentHash } from "./contents/content-hash.ts";
+export type { ContentPlace, CreatedContent, PartialContent } from "./contents/content-place.ts";
+export { type ContentTransport, TransferError } from "./contents/content-transport.ts";
+export { MemoryContents } from "./contents/memory-contents.ts";
+export { type ContentStats, PeerContents, type WantedContent } from "./contents/peer-contents.ts";
 export type { PeerSubscription, SubscriptionStatus } from "./held-subscriptions.ts";
 export type { RefusedUpload } from "./outcome.ts";
 export type {
@@ -20,5 +26,6 @@ export {
   type PeerSyncOptions,
   type PeerSyncStatus,
 } from "./peer-sync.ts";
+export { PendingDocuments } from "./pending-documents.ts";
 export type { RunPiece, RunReply, RunStatement } from "./running-statements.ts";
 export type { EndCode, PhaseName, Presence, SessionReport } from "./session-state.ts";

@@ -16,6 +16,8 @@ export interface SyncSession {
   /** Identifies the server. */
   readonly id: string;
   readonly status: SyncSessionStatus;
+  /** What else the row has. */
+  readonly more?: ValueObject | undefined;
 }
 
 /** The last local transaction before the first one without an outcome. */
@@ -25,14 +27,14 @@ export function syncedUpTo(view: View): number {
 }
 
 /** The row of `system:data_sync_info` for the one server of a peer. */
-export function syncInfoRow(view: View, { id, status }: SyncSession): SystemRow {
+export function syncInfoRow(view: View, { id, status, more }: SyncSession): SystemRow {
   const { receivedAt } = liveFact(view.reader);
   const documents: ValueObject = {
     sync_session_status: status,
     synced_up_to_local_commit_id: syncedUpTo(view),
     last_update_received_time: receivedAt === 0 ? null : receivedAt,
   };
-  return { id, fields: { is_ditto_server: true, documents } };
+  return { id, fields: { is_ditto_server: true, documents, ...more } };
 }
 
 /** Refused and stale uploads with their operations. */

@@ -5,6 +5,9 @@
  * The documents of the store are the view of both, so statements, indexes and live queries work as
  * on any store. Confirmed states and writes without an outcome lie beside them (S34). Changes that
  * belong together are one transaction, so both sides can continue after a crash at any moment.
+ *
+ * Own writes and outcomes of uploads are strict commits. Downloads are relaxed: documents and the
+ * cursor that covers them are one transaction, so the peer downloads again what a crash loses (K94).
  */
 
 import {
@@ -33,8 +36,10 @@ import {
   SERVER_FACT,
   serverFact,
 } from "../store/peer-records.ts";
+import type { RequestOptions } from "../store/queued-request.ts";
 import { Store } from "../store/store.ts";
-import type { Transaction } from "../store/transaction.ts";
+import type { UploadStep } from "../store/upload-step.ts";
+import type { View } from "../store/view.ts";
 import { Confirmation } from "./confirmation.ts";
 import { Layers } from "./layers.ts";
 import { forgetKept, forgetRefused, type RefusedUpload, refusedUploads } from "./outcome.ts";
@@ -95,11 +100,27 @@ interface Noted {
   last: number;
 }
 
+/** Whether own writes are refused, because the store is about to be erased. */
+interface WriteLock {
+  isOn: boolean;
+}
+
 interface PeerStoreParts {
   readonly platform: Platform;
   readonly options: PeerStoreOptions;
   readonly noted: Noted;
   readonly time: ServerTime;
+  readonly lock: WriteLock;
+}
+
+/** Holds uploads back until the server has the contents that they refer to; sees what arrives. */
+export interface UploadGate {
+  /** How many of the uploads that were never sent may be sent, at most `max`. */
+  room(view: View, max: number): number;
+  /** Whether an upload has to wait. */
+  holds(view: View, steps: readonly UploadStep[]): boolean;
+  /** A batch of the server was applied: its documents may refer to contents. */
+  applied(batch: ConfirmedBatch): void;
 }
 
 export interface ServerWelcome {
@@ -112,15 +133,19 @@ export interface ServerWelcome {
 
 export class PeerStore implements PeerLayers {
   readonly store: Store;
+  /** Says which uploads wait for a content (S90); set by what keeps contents. */
+  gate: UploadGate | undefined;
   readonly #platform: Platform;
   readonly #options: PeerStoreOptions;
   readonly #subscriptions: Subscriptions;
   readonly #listeners = new Set<() => void>();
   readonly #noted: Noted;
   readonly #time: ServerTime;
+  readonly #lock: WriteLock;
 
-  private constructor(store: Store, { platform, options, noted, time }: PeerStoreParts) {
+  private constructor(store: Store, { platform, options, noted, time, lock }: PeerStoreParts) {
     this.#noted = noted;
+    this.#lock = lock;
     this.#time = time;
     this.store = store;
     this.#platform = platform;
@@ -138,6 +163,7 @@ export class PeerStore implements PeerLayers {
     const { appId, retention = PEER_RETENTION, clock } = options;
     const noted: Noted = { first: undefined, last: 0 };
     const time = new ServerTime(platform, knownOffset(storage));
+    const lock: WriteLock = { isOn: false };
     const corrected = { ...platform, now: () => time.now() };
     const store = await Store.open(storage, corrected, {
       retention,
@@ -147,6 +173,7 @@ export class PeerStore implements PeerLayers {
       siteOf: (reader, { site }) => chainFact(reader, site).site,
       onTransaction: (transaction, own, { site: life }) => {
         const noting = { life, platform, time };
+        if (lock.isOn && own.steps.length > 0) throw beingErased();
         if (!notePending(transaction, own, noting)) return;
         noted.first ??= transaction.txnId;
         noted.last = transaction.txnId;
@@ -157,7 +184,7 @@ export class PeerStore implements PeerLayers {
       await store.close();
       throw otherApp(appId, app);
     }
-    const opened = new PeerStore(store, { platform, options, noted, time });
+    const opened = new PeerStore(store, { platform, options, noted, time, lock });
     // From the start: writes before the first connection belong to this app as well (S39).
     if (app === undefined) {
       await opened.#write((layers) =>
@@ -175,6 +202,19 @@ export class PeerStore implements PeerLayers {
   /** Local transactions without an outcome. */
   get pendingCount(): number {
     return this.store.read(({ reader }) => countFact(reader).pending);
+  }
+
+  /**
+   * Refuses own writes from now on, so that the store can be erased. Rejects with `store.pending` if
+   * a write has no outcome, unless `isForced`: then nothing changes. A write that was accepted before
+   * the call counts.
+   */
+  async refuseWrites(isForced: boolean): Promise<void> {
+    await this.store.transact(({ view }) => {
+      const { pending } = countFact(view.reader);
+      if (pending > 0 && !isForced) throw stillPending(pending);
+      this.#lock.isOn = true;
+    });
   }
 
   /** Calls `listener` when a local write has become durable. Returns a function that stops it. */
@@ -228,14 +268,9 @@ export class PeerStore implements PeerLayers {
   subscription(
     query: string,
     args: ValueObject = {},
-  ): {
-    readonly key: string;
-    readonly collection: string;
-    readonly cursor: SyncCursor | undefined;
-  } {
+  ): KnownSubscription & { readonly cursor: SyncCursor | undefined } {
     const known = this.#subscriptions.open(query, args);
-    const { key, collection } = known;
-    return { key, collection, cursor: this.store.read(({ reader }) => cursorOf(reader, known)) };
+    return { ...known, cursor: this.store.read(({ reader }) => cursorOf(reader, known)) };
   }
 
   /** The peer has ended the subscription. Its documents and its cursor stay (S21). */
@@ -271,7 +306,7 @@ export class PeerStore implements PeerLayers {
   async begin(subscription: string, mode: Exclude<StreamMode, "resume">): Promise<void> {
     const known = this.#subscriptions.get(subscription);
     if (known === undefined) return;
-    await this.#write((layers) => {
+    await this.#download((layers) => {
       const record = recordOf(layers, known.key);
       if (record === undefined) return;
       const { filter, fill, isHoled } = record;
@@ -283,25 +318,30 @@ export class PeerStore implements PeerLayers {
 
   /** Applies a batch of the server, as one transaction. */
   async apply(batch: ConfirmedBatch): Promise<AppliedBatch<RefusedUpload>> {
-    const { result } = await this.store.transact((transaction) =>
-      new Confirmation(transaction, this.#subscriptions, this.#time.certainMs).apply(batch),
+    const { result } = await this.store.transact(
+      (transaction) =>
+        new Confirmation(transaction, this.#subscriptions, this.#time.certainMs).apply(batch),
+      batch.outcomes.length === 0 ? DOWNLOAD : {},
     );
-    // Only when the batch is durable.
+    // Only when the batch is committed.
     if (batch.committed !== undefined) this.#subscriptions.mayTrust = false;
+    this.gate?.applied(batch);
     return result;
   }
 
   /** Returns listed ids that are not held in these versions; releases what is not listed (S13). */
   async compare(subscription: string, versions: Versions): Promise<readonly Value[]> {
-    const { result } = await this.store.transact((transaction) =>
-      new Confirmation(transaction, this.#subscriptions).compare(subscription, versions),
+    const { result } = await this.store.transact(
+      (transaction) =>
+        new Confirmation(transaction, this.#subscriptions).compare(subscription, versions),
+      DOWNLOAD,
     );
     return result;
   }
 
   /** The subscriptions are no longer live: each keeps the position that it reached. */
   async behind(subscriptions: readonly string[]): Promise<void> {
-    await this.#write((layers) => {
+    await this.#download((layers) => {
       const live = liveFact(layers);
       for (const key of subscriptions) {
         const known = this.#subscriptions.get(key);
@@ -320,7 +360,8 @@ export class PeerStore implements PeerLayers {
     const { result } = await this.store.transact((transaction) => {
       const clock = { offsetMs, nowMs: this.#platform.now() + offsetMs, driftMs };
       const layers = new Layers(transaction);
-      const sequenced = sequenceNext(layers, this.#numbering, { ...clock, max });
+      const room = this.gate?.room(transaction.view, max) ?? max;
+      const sequenced = sequenceNext(layers, this.#numbering, { ...clock, max: room });
       layers.flush();
       return sequenced;
     });
@@ -339,6 +380,7 @@ export class PeerStore implements PeerLayers {
       const found: OwnUpload[] = [];
       for (const upload of sequencedUploads(snapshot, this.store.identity.site, after)) {
         if (found.length >= max) break;
+        if (this.gate?.holds(snapshot, upload.steps)) break;
         found.push(upload);
       }
       return found;
@@ -366,6 +408,11 @@ export class PeerStore implements PeerLayers {
   async fork(site: Site, number: number): Promise<void> {
     const fresh = siteOfBytes(this.#platform.random(8));
     await this.#write((layers) => forkChain(layers, this.#numbering, { site, number, fresh }));
+  }
+
+  /** There are uploads to send: new ones, or such that waited for a content. */
+  offer(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   /** Refused and stale uploads, oldest first. */
@@ -423,12 +470,17 @@ export class PeerStore implements PeerLayers {
     return { life: this.store.identity.site, platform: this.#platform };
   }
 
-  async #write(change: (layers: Layers, transaction: Transaction) => void): Promise<void> {
+  async #write(change: (layers: Layers) => void, options: RequestOptions = {}): Promise<void> {
     await this.store.transact((transaction) => {
       const layers = new Layers(transaction);
-      change(layers, transaction);
+      change(layers);
       layers.flush();
-    });
+    }, options);
+  }
+
+  /** A write that the next connection repeats if a crash loses it. */
+  async #download(change: (layers: Layers) => void): Promise<void> {
+    await this.#write(change, DOWNLOAD);
   }
 
   /**
@@ -497,9 +549,12 @@ export class PeerStore implements PeerLayers {
     if (first === undefined || first > txnId) return;
     // Later ones may never become durable: they must not delay this one.
     this.#noted.first = last > txnId ? txnId + 1 : undefined;
-    for (const listener of this.#listeners) listener();
+    this.offer();
   }
 }
+
+/** The commit of something that the server sends again, because the cursor is lost with it. */
+const DOWNLOAD: RequestOptions = { durability: "relaxed" };
 
 /** Stored while documents are released after a change of rights: no digest is equal to it. */
 const NO_RIGHTS = new Uint8Array();
@@ -514,6 +569,16 @@ function knownOffset(storage: KeyValue): number | undefined {
   } finally {
     snapshot.close();
   }
+}
+
+function beingErased(): PeerError {
+  return new PeerError("store.closed", "the peer is being erased");
+}
+
+function stillPending(count: number): PeerError {
+  const message = `expected no writes that wait for the server, found ${count}`;
+  const hint = "sync until none waits, or erase them with force: true";
+  return new PeerError("store.pending", message, { hint });
 }
 
 /** The error for a store or a server of another app (S39). */

@@ -238,6 +238,18 @@ function unsent(
   return found;
 }
 
+/** What the uploads that were never sent do, in the order of sending. */
+export function* unsentSteps({ reader }: View, life: Site): Iterable<readonly UploadStep[]> {
+  for (const { chain, sent } of openChains(chainFact(reader, life))) {
+    for (const { value } of reader.entries(sequenceRange(chain, sent.number))) {
+      const record = reader.get(pendingKey(value as number)) as unknown as
+        | PendingRecord
+        | undefined;
+      if (record !== undefined) yield record.steps;
+    }
+  }
+}
+
 /** The chains after these were sent. Former chains without unsent uploads are removed. */
 function withSent(layers: Layers, fact: ChainFact, due: readonly Numbered[]): ChainFact {
   const last = new Map<number, ChainLink>();

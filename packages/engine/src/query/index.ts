@@ -2,6 +2,7 @@
  * Statement language: reads and changes the documents of a store, with permissions and live queries.
  */
 
+export { mayUseExplainer, mayUsePatterns } from "./code-use.ts";
 export type {
   FieldCommand,
   RemoveCommand,
@@ -40,6 +41,7 @@ export {
   type MatchedChange,
   MatchIndex,
 } from "./live/match-index.ts";
+export { LocalRunner } from "./local-runner.ts";
 export { uploadChecker } from "./mutate/checked-upload.ts";
 export { Authority } from "./permission/authority.ts";
 export { bindPermissions } from "./permission/bound-permissions.ts";
@@ -68,6 +70,7 @@ export type {
   WriteOptions,
   WriteRequest,
 } from "./request.ts";
+export type { PlanExplainer } from "./run/plan-explainer.ts";
 export { TimeSlicer } from "./run/time-slicer.ts";
 export type { Warning } from "./run/warnings.ts";
 export type { SortKey } from "./statement/find.ts";

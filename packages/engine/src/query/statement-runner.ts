@@ -1,14 +1,10 @@
 /**
- * StatementRunner: runs statements, and the operations of the data API, on one store, from text to
- * result.
- *
- * Reads use a snapshot and run in time slices with other work. Writes are evaluated inside a
- * transaction and answered when it is durable. Every statement has a deadline and a memory limit,
- * and is recorded in `system:request_history`. The folder task/ does the work.
+ * StatementRunner: runs statements (LocalRunner) and the operations of the data API on one store.
  */
 
 import { type ChosenPeers, checkRemoteStatement } from "./command/remote.ts";
 import { located } from "./fault.ts";
+import { LocalRunner } from "./local-runner.ts";
 import type { Authority } from "./permission/authority.ts";
 import type {
   BatchResult,
@@ -27,48 +23,47 @@ import type { PreparedStatement } from "./statement/prepare.ts";
 import type { Requests } from "./system/requests.ts";
 import type { Settings } from "./system/settings.ts";
 import type { SystemRow } from "./system/system-collections.ts";
-import { AUTOCOMMIT } from "./task/autocommit.ts";
 import { BATCH } from "./task/batch-task.ts";
 import { COUNT, FIND } from "./task/filter-task.ts";
 import { findById, mayReadAttachment } from "./task/lookup.ts";
 import { PEER_SELECTION } from "./task/peer-selection.ts";
+import { REPLAYING_AUTOCOMMIT } from "./task/replaying-autocommit.ts";
 import { RunnerContext, type StatementRunnerOptions } from "./task/runner-context.ts";
 import { STATEMENT } from "./task/statement-task.ts";
-import { StatementTransaction } from "./task/statement-transaction.ts";
+import type { StatementTransaction } from "./task/statement-transaction.ts";
 import { Task } from "./task/task.ts";
 import type { TaskKind, TaskRequest } from "./task/task-kind.ts";
 
 export class StatementRunner {
   readonly #context: RunnerContext;
+  readonly #local: LocalRunner;
 
   constructor(options: StatementRunnerOptions) {
     this.#context = new RunnerContext(options);
+    this.#local = new LocalRunner(options, this.#context);
   }
 
   get settings(): Settings {
-    return this.#context.settings;
+    return this.#local.settings;
   }
 
   get requests(): Requests {
-    return this.#context.requests;
+    return this.#local.requests;
   }
 
-  /** Rejects with a PeerError; its code gives the cause, its place the position in the text. */
+  /** See LocalRunner. */
   async execute(request: StatementRequest): Promise<StatementResult> {
     return this.start(request);
   }
 
-  /**
-   * The same as execute, without a promise when there is nothing to wait for: most reads end in
-   * their first slice. Errors may then be thrown.
-   */
+  /** See LocalRunner. */
   start(request: StatementRequest): StatementResult | Promise<StatementResult> {
     return this.#start(STATEMENT, request);
   }
 
-  /** A transaction of several statements, atomic. The caller must close or commit it. */
+  /** See LocalRunner. */
   open(): StatementTransaction {
-    return new StatementTransaction(this.#context);
+    return this.#local.open();
   }
 
   /** The documents that a filter of the data API selects. */
@@ -115,20 +110,20 @@ export class StatementRunner {
     return await this.#start(PEER_SELECTION, { ...request, rows });
   }
 
-  /** Stops a running request at its next budget check. False when there is none. */
+  /** See LocalRunner. */
   cancel(requestId: string, reason: string): boolean {
-    return this.requests.cancel(requestId, reason);
+    return this.#local.cancel(requestId, reason);
   }
 
-  /** The prepared statement; also validates that a text is a statement. */
+  /** See LocalRunner. */
   prepare(text: string, onParsed?: () => void): PreparedStatement {
-    return this.#context.texts.statement(text, onParsed);
+    return this.#local.prepare(text, onParsed);
   }
 
   #start<R extends TaskRequest, T, Result>(
     kind: TaskKind<R, T, Result>,
     request: R,
   ): Result | Promise<Result> {
-    return new Task(kind, request, this.#context, AUTOCOMMIT).start();
+    return new Task(kind, request, this.#context, REPLAYING_AUTOCOMMIT).start();
   }
 }

@@ -4,9 +4,11 @@
  * The queue evaluates requests in order, each over the results of those before it. While one group
  * is being flushed, the next forms on top of it; when the flush ends, the next is flushed as one
  * storage commit with one sync. A request is answered only after everything that it saw is durable:
- * its own writes, and those of others that it read. If a flush fails, the requests of that group
- * fail, and the requests that were evaluated over it are evaluated again without it (K22 to K24).
- * Under load each group is half of the requests: one is evaluated while the other is flushed.
+ * its own writes, and those of others that it read. Relaxed requests are the exception: a group that
+ * holds nothing else is committed without a sync, and a crash may lose it (K6, K94). If a flush
+ * fails, the requests of that group fail, and the requests that were evaluated over it are evaluated
+ * again without it (K22 to K24). Under load each group is half of the requests: one is evaluated
+ * while the other is flushed.
  *
  *   requests → [ next group ] → [ group being flushed ] → durable
  *
@@ -18,7 +20,7 @@
 
 import { assert, PeerError } from "@bigpeer/protocol";
 import { GROUP_BYTES_MAX, QUEUE_LENGTH_MAX, SLICE_MS } from "../limits.ts";
-import type { KeyValue, Reader } from "../platform.ts";
+import type { Durability, KeyValue, Reader } from "../platform.ts";
 import type { Steps } from "../steps.ts";
 import { BaseReader } from "./base-reader.ts";
 import { CommitMemory, type CommitShare } from "./commit-memory.ts";
@@ -30,6 +32,7 @@ import {
   type EvaluateInSteps,
   type Outcome,
   type Request,
+  type RequestOptions,
   settle,
   WAITING,
 } from "./queued-request.ts";
@@ -99,6 +102,8 @@ interface Group {
   /** The counted memory of its transactions. */
   readonly shares: CommitShare[];
   readonly transactions: CommittedTransaction[];
+  /** Strict as soon as one of its transactions is. */
+  durability: Durability;
   bytes: number;
   /** When the last request came. */
   lastMs: number;
@@ -185,12 +190,15 @@ export class CommitQueue {
     return flushing + this.#next.requests.length + held + this.#overflow.length;
   }
 
-  submit<T>(evaluate: Evaluate<T>, requestId?: string): Promise<Committed<T>> {
-    return this.#submit(evaluate, false, requestId);
+  submit<T>(evaluate: Evaluate<T>, options: RequestOptions = {}): Promise<Committed<T>> {
+    return this.#submit(evaluate, false, options);
   }
 
-  submitInSteps<T>(evaluate: EvaluateInSteps<T>, requestId?: string): Promise<Committed<T>> {
-    return this.#submit(evaluate, true, requestId);
+  submitInSteps<T>(
+    evaluate: EvaluateInSteps<T>,
+    options: RequestOptions = {},
+  ): Promise<Committed<T>> {
+    return this.#submit(evaluate, true, options);
   }
 
   /** Resolves when no request is under way. */
@@ -215,7 +223,7 @@ export class CommitQueue {
   #submit<T>(
     evaluate: Evaluate<unknown>,
     isInSteps: boolean,
-    requestId: string | undefined,
+    options: RequestOptions,
   ): Promise<Committed<T>> {
     if (this.#isClosed) return Promise.reject(new PeerError("store.closed", "the store is closed"));
     if (this.#next.requests.length + this.#overflow.length >= QUEUE_LENGTH_MAX) {
@@ -227,7 +235,7 @@ export class CommitQueue {
       const request: Request = {
         evaluate,
         isInSteps,
-        requestId,
+        options,
         resolve: resolve as (committed: Committed<unknown>) => void,
         reject,
         outcome: WAITING,
@@ -281,10 +289,11 @@ export class CommitQueue {
     this.#base.end();
   }
 
-  *#work({ evaluate, isInSteps, requestId }: Request, overlay: Overlay): Steps<Evaluated> {
+  *#work({ evaluate, isInSteps, options }: Request, overlay: Overlay): Steps<Evaluated> {
     const seen = readHead(overlay.get(HEAD_KEY)).txnId;
     const txnId = Math.max(seen, this.#issued) + 1;
     const context = this.#host.context(overlay);
+    const { requestId } = options;
     const queued = { requestId, forgotten: this.#forgotten, unknownUpTo: this.#unknownUpTo };
     const transaction = new Transaction(overlay, txnId, context, queued);
     this.#transaction = transaction;
@@ -347,6 +356,7 @@ export class CommitQueue {
       this.#next.overlay.absorb(finished.overlay);
       this.#next.transactions.push({ txnId, record: finished.record });
       this.#next.bytes += finished.record.size;
+      if (request.options.durability !== "relaxed") this.#next.durability = "strict";
       this.#issued = txnId;
       for (const number of finished.forgotten ?? []) this.#forgotten.set(number, txnId);
     }
@@ -506,10 +516,10 @@ export class CommitQueue {
     this.#target = undefined;
   }
 
-  async #flush({ overlay, transactions }: Group): Promise<unknown> {
+  async #flush({ overlay, transactions, durability }: Group): Promise<unknown> {
     try {
       if (overlay.isEmpty) await this.#log.confirm?.();
-      else await this.#log.append({ transactions, writes: overlay.writes });
+      else await this.#log.append({ transactions, writes: overlay.writes, durability });
       return undefined;
     } catch (error) {
       return error ?? new PeerError("store.write_failed", "the storage refused the write");
@@ -575,5 +585,6 @@ function stalled(): PeerError {
 
 function newGroup(parent: Reader): Group {
   const overlay = new Overlay(parent);
-  return { overlay, requests: [], shares: [], transactions: [], bytes: 0, lastMs: 0 };
+  const durability = "relaxed";
+  return { overlay, requests: [], shares: [], transactions: [], durability, bytes: 0, lastMs: 0 };
 }

@@ -14,6 +14,17 @@ export { stateOfBytes, stateToBytes } from "../crdt/state-codec.ts";
 export { typedFields } from "../crdt/typed-values.ts";
 export type { OperationOutcome } from "./applier.ts";
 export {
+  type AttachmentReference,
+  attachmentOf,
+  attachmentReferences,
+  isReferredFrom,
+  type OrphanedAttachment,
+  orphanedAttachments,
+  referredAttachments,
+  type StoredAttachment,
+  storedAttachments,
+} from "./attachment-view.ts";
+export {
   type ChangesSince,
   type Cursor,
   type CursorFault,
@@ -63,6 +74,7 @@ export {
   StoreSnapshot,
   type StoreStats,
 } from "./store.ts";
+export { lastUploadOf, takeUpload } from "./taken-upload.ts";
 export type { Transaction } from "./transaction.ts";
 export {
   type CommitGroup,
@@ -83,11 +95,8 @@ export {
 export type { UploadStep } from "./upload-step.ts";
 export { type Problem, type VerifyReport, verify } from "./verify.ts";
 export type {
-  AttachmentReference,
   ChangedDocument,
-  OrphanedAttachment,
   ScanRange,
-  StoredAttachment,
   StoredDocument,
   VersionedState,
   View,

@@ -23,7 +23,7 @@
  *   pa name               server, progress, counts  pp number  a transaction without an outcome
  *   pc key                a subscription            pd collection id number  its write to a document
  *   pk number             an upload that was taken  ps chain number  its position in its chain
- *   pr number             one that was refused
+ *   pr number             one that was refused      pb content  a content that is on the device
  */
 
 import {
@@ -463,6 +463,17 @@ export function refusedKey(number: number): Key {
 }
 
 export const REFUSED: KeyRange = prefixRange("pr");
+
+export function contentKey(id: string): Key {
+  return `pb${textKey(id)}`;
+}
+
+/** The contents on the device, by id. */
+export const CONTENTS: KeyRange = prefixRange("pb");
+
+export function contentOfKey(key: Key): string {
+  return readText(key, 2).text;
+}
 
 /** The number after the two letters of a key of the peer's own. */
 export function peerNumberOfKey(key: Key): number {

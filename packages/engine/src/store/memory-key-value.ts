@@ -16,6 +16,7 @@ import {
   type Value,
 } from "@bigpeer/protocol";
 import {
+  type CommitOptions,
   KEY_SIZE_MAX,
   type Key,
   type KeyEntry,
@@ -39,14 +40,14 @@ export class MemoryKeyValue implements KeyValue {
 
   snapshot(): Snapshot {
     checkAlive(this.#life);
-    return new MemorySnapshot(this.#disk.durable, this.#life);
+    return new MemorySnapshot(this.#disk.state, this.#life);
   }
 
-  async commit(writes: Writes): Promise<void> {
+  async commit(writes: Writes, options?: CommitOptions): Promise<void> {
     assert(this.#commit === undefined, "one commit at a time");
     if (this.#life.isClosed) throw closedError();
     for (const key of writes.keys()) assertKey(key);
-    const commit = this.#disk.write(this.#life.mount, writes);
+    const commit = this.#disk.write(this.#life.mount, writes, options);
     this.#commit = commit;
     try {
       await commit;
@@ -57,7 +58,9 @@ export class MemoryKeyValue implements KeyValue {
 
   async close(): Promise<void> {
     this.#life.isClosed = true;
-    if (this.#life.mount.isAlive) await this.#commit?.catch(() => undefined);
+    if (!this.#life.mount.isAlive) return;
+    await this.#commit?.catch(() => undefined);
+    if (this.#life.mount.isAlive) this.#disk.flush();
   }
 }
 

@@ -1,23 +1,16 @@
 /**
  * Store: the durable document store of one app, composed of identity, commit queue, snapshots,
- * change log, uploads, maintenance and index builder.
+ * change log, maintenance and index builder.
  *
- * Writes go through `transact` or `upload` and nowhere else. Reads go through a snapshot, which
- * never shows what a crash could take away.
+ * Writes go through `transact` and nowhere else: those of other sites by taken-upload.ts. Reads go
+ * through a snapshot, which shows committed writes only.
  */
 
-import { PeerError, type Site, type Value } from "@bigpeer/protocol";
+import { PeerError, type Site } from "@bigpeer/protocol";
 import { type ClockLimits, daysOf, longRestMs } from "../crdt/clock.ts";
 import { DRIFT_MS_MAX, REST_MS_MAX, RESTED_CARE_MS } from "../limits.ts";
 import type { KeyValue, Platform, Reader, Snapshot } from "../platform.ts";
-import type { Steps } from "../steps.ts";
-import {
-  type ChangesSince,
-  type Cursor,
-  changesSince,
-  type DocumentDelta,
-  deltaSince,
-} from "./change-log.ts";
+import { type ChangesSince, type Cursor, changesSince } from "./change-log.ts";
 import type { CommitMemory } from "./commit-memory.ts";
 import { CommitQueue, type Flush } from "./commit-queue.ts";
 import { CURRENT_FORMAT, type Format, openIdentity } from "./identity.ts";
@@ -26,33 +19,12 @@ import { HEAD_KEY } from "./keys.ts";
 import { DEFAULT_RETENTION, dueWork, heartbeat, type Retention } from "./maintenance.ts";
 import type { OwnWrites } from "./own-writes.ts";
 import { Progress, type Wait } from "./progress.ts";
-import type { Committed, Evaluate, EvaluateInSteps } from "./queued-request.ts";
-import { type Head, type Identity, readHead, type UploadRecord } from "./records.ts";
-import { isServerSite } from "./server-sites.ts";
+import type { Committed, Evaluate, EvaluateInSteps, RequestOptions } from "./queued-request.ts";
+import { type Head, type Identity, readHead } from "./records.ts";
 import { Transaction, type TransactionContext } from "./transaction.ts";
 import type { TransactionLog } from "./transaction-log.ts";
-import {
-  answerFromRecord,
-  applyUpload,
-  type CheckUpload,
-  checkEnvelope,
-  checkSteps,
-  documentsOf,
-  lastNumberOf,
-  lastTimeOf,
-  markOf,
-  takenUpload,
-  type Upload,
-  type UploadAnswer,
-  type UploadedDocument,
-} from "./upload.ts";
 import { View } from "./view.ts";
 import { WaitingCallers } from "./waiting-callers.ts";
-
-/** Result of an evaluated upload, before it has a transaction id. */
-interface AppliedUpload extends Pick<UploadRecord, "outcome" | "reason"> {
-  readonly documents: readonly UploadedDocument[];
-}
 
 export interface StoreOptions {
   readonly clock?: ClockLimits;
@@ -151,11 +123,6 @@ export class StoreSnapshot extends View {
     return changesSince(this, this.#identity, cursor);
   }
 
-  /** The delta that a replica with version `from` of a document lacks. */
-  deltaSince(collection: string, id: Value, from: number): DocumentDelta {
-    return deltaSince(this, this.#identity.site, { collection, id }, from);
-  }
-
   close(): void {
     this.#snapshot.close();
   }
@@ -173,7 +140,7 @@ export interface AcceptedRest {
 
 export class Store {
   readonly #storage: KeyValue;
-  readonly #platform: Platform;
+  readonly platform: Platform;
   readonly #options: StoreOptions;
   readonly #queue: CommitQueue;
   readonly #builder: IndexBuilder;
@@ -194,7 +161,7 @@ export class Store {
     options: StoreOptions,
   ) {
     this.#storage = storage;
-    this.#platform = platform;
+    this.platform = platform;
     this.#options = options;
     this.identity = identity;
     this.#isFollowing = options.isFollower === true;
@@ -237,22 +204,25 @@ export class Store {
   }
 
   /**
-   * Evaluates a request and makes its operations durable, all or none. `evaluate` is synchronous
-   * and may run more than once; values that it passes to the transaction belong to the store
-   * afterwards. `requestId` is kept in the log.
+   * Evaluates a request and commits its operations, all or none: durably, unless `options` relax
+   * that. `evaluate` is synchronous and may run more than once; values that it passes to the
+   * transaction belong to the store afterwards.
    */
-  transact<T>(evaluate: Evaluate<T>, requestId?: string): Promise<Committed<T>> {
+  transact<T>(evaluate: Evaluate<T>, options?: RequestOptions): Promise<Committed<T>> {
     if (this.#isFollowing) return Promise.reject(elsewhere());
-    return this.#queue.submit(evaluate, requestId);
+    return this.#queue.submit(evaluate, options);
   }
 
   /**
    * As transact, for a request of any size: it is evaluated in time slices. Later writes of this
    * store wait; everything else continues.
    */
-  transactInSteps<T>(evaluate: EvaluateInSteps<T>, requestId?: string): Promise<Committed<T>> {
+  transactInSteps<T>(
+    evaluate: EvaluateInSteps<T>,
+    options?: RequestOptions,
+  ): Promise<Committed<T>> {
     if (this.#isFollowing) return Promise.reject(elsewhere());
-    return this.#queue.submitInSteps(evaluate, requestId);
+    return this.#queue.submitInSteps(evaluate, options);
   }
 
   /**
@@ -318,31 +288,6 @@ export class Store {
     }
   }
 
-  /**
-   * Applies an upload of another site exactly once, in the order of the calls. `judge` may refuse
-   * it; left out, everything is permitted. `owner` is the sender: a site belongs to its first
-   * sender (K63); left out, to none.
-   */
-  async upload(upload: Upload, check?: CheckUpload, owner?: string): Promise<UploadAnswer> {
-    checkEnvelope(upload);
-    if (upload.site === this.identity.site) return { kind: "forked" };
-    const taken = this.transactInSteps((transaction) =>
-      this.#take(transaction, upload, check, owner),
-    );
-    const { txnId, result } = await this.answered(taken);
-    if ("kind" in result) return result;
-    const { documents, ...outcome } = result;
-    return takenUpload({ digest: upload.digest, txnId, ...outcome }, documents, false);
-  }
-
-  /**
-   * The number of the last durable upload of a site; 0 when there is none, or when the site belongs
-   * to another than `owner`.
-   */
-  known(site: Site, owner?: string): number {
-    return this.read((snapshot) => lastNumberOf(snapshot, site, owner));
-  }
-
   /** The last durable transaction: never below an id that any answer has reported. */
   get txnId(): number {
     return this.#known.progress.txnId;
@@ -385,7 +330,7 @@ export class Store {
   async maintain(): Promise<number> {
     const retention = this.#options.retention ?? DEFAULT_RETENTION;
     await this.transact((transaction) =>
-      transaction.apply(heartbeat(transaction.view, this.#platform.now())),
+      transaction.apply(heartbeat(transaction.view, this.platform.now())),
     );
     const made = await this.#forget(retention);
     if (isUnfinished(headOf(this.#storage)) && this.#options.isBuildHeld !== true) {
@@ -406,17 +351,17 @@ export class Store {
   #ageMs(nowMs: number): number {
     const { rest } = this;
     if (rest === undefined) return nowMs;
-    const isCareful = this.#platform.elapsed() - rest.elapsedMs < RESTED_CARE_MS;
+    const isCareful = this.platform.elapsed() - rest.elapsedMs < RESTED_CARE_MS;
     return isCareful ? Math.min(nowMs, rest.fromMs) : nowMs;
   }
 
   #findRest(): AcceptedRest | undefined {
     const { clock = DEFAULT_CLOCK, isClockAccepted = false, startRestMsMax = 0 } = this.#options;
     const { time } = headOf(this.#storage);
-    const awakeMs = this.#platform.now();
+    const awakeMs = this.platform.now();
     const restMs = isClockAccepted ? undefined : longRestMs(time, awakeMs, clock);
     if (restMs === undefined || restMs > startRestMsMax) return undefined;
-    const elapsedMs = this.#platform.elapsed();
+    const elapsedMs = this.platform.elapsed();
     return { days: daysOf(restMs), fromMs: awakeMs - restMs, awakeMs, elapsedMs };
   }
 
@@ -435,7 +380,7 @@ export class Store {
 
   #context(reader: Reader): TransactionContext {
     const { clock = DEFAULT_CLOCK, isClockAccepted = false, onTransaction } = this.#options;
-    const nowMs = this.#platform.now();
+    const nowMs = this.platform.now();
     const isTraced = onTransaction !== undefined;
     const site = this.#options.siteOf?.(reader, this.identity) ?? this.identity.site;
     const awakeMs = this.rest?.awakeMs;
@@ -447,35 +392,6 @@ export class Store {
     if (isUnfinished(head)) this.#builder.wake();
   }
 
-  /** Takes an upload by its number: applies it, or records it as refused. */
-  *#take(
-    transaction: Transaction,
-    upload: Upload,
-    check: CheckUpload | undefined,
-    owner: string | undefined,
-  ): Steps<UploadAnswer | AppliedUpload> {
-    // A counter keeps one sum for each site: that of the Big Peer would be lost (K75).
-    if (isServerSite(transaction.view, upload.site)) return { kind: "forked" };
-    const known = yield* answerFromRecord(transaction.view, this.#platform, upload, owner);
-    if (known !== undefined) return known;
-    const last = lastTimeOf(transaction.view, upload.site);
-    try {
-      const steps = yield* checkSteps(upload);
-      const outcomes = yield* applyUpload(transaction, { site: upload.site, steps }, check?.());
-      const time = steps.at(-1)?.time ?? last;
-      transaction.markUpload(markOf(transaction.view, upload, { time, owner }));
-      const outcome = outcomes.includes("stale") ? "stale" : "applied";
-      return { outcome, reason: "", documents: yield* documentsOf(upload.steps) };
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      // In the same evaluation, so that the next upload of the site finds its number taken.
-      transaction.restart();
-      const mark = markOf(transaction.view, upload, { time: last, owner });
-      transaction.markUpload(mark, error.message);
-      return { outcome: "refused", reason: error.message, documents: [] };
-    }
-  }
-
   #flushed(flush: Flush): void {
     announce(this.#flushListeners, flush);
     if (!flush.isFailed) announce(this.#commitListeners, this.#known.progress.txnId);
@@ -485,17 +401,6 @@ export class Store {
 /** In microtasks: an exception in a listener affects neither the store nor other listeners. */
 function announce<T>(listeners: ReadonlySet<(event: T) => void>, event: T): void {
   for (const listener of listeners) void Promise.resolve(event).then(listener);
-}
-
-/** Whether the content is at fault, so that the upload is refused for good. */
-function isRefusal(error: unknown): error is PeerError {
-  return (
-    error instanceof PeerError &&
-    (error.code.startsWith("operation.") ||
-      error.code === "permission.denied" ||
-      error.code === "value.invalid" ||
-      error.code === "id.invalid")
-  );
 }
 
 function elsewhere(): PeerError {

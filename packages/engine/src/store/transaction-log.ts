@@ -6,7 +6,7 @@
  * each machine applies them itself (K20).
  */
 
-import type { KeyValue, Writes } from "../platform.ts";
+import type { Durability, KeyValue, Writes } from "../platform.ts";
 import type { TransactionRecord } from "./records.ts";
 
 export interface CommittedTransaction {
@@ -19,12 +19,15 @@ export interface CommitGroup {
   /** In the order of their ids. */
   readonly transactions: readonly CommittedTransaction[];
   readonly writes: Writes;
+  /** `relaxed` only if all of its transactions are. */
+  readonly durability: Durability;
 }
 
 export interface TransactionLog {
   /**
-   * Makes the group durable as a whole, and visible in the storage, or rejects as
-   * KeyValue.commit. One group at a time; the caller does not change it meanwhile.
+   * Commits the group as a whole, so that it is visible in the storage, or rejects as
+   * KeyValue.commit. A log that others read makes it durable even if it is relaxed. One group at a
+   * time; the caller does not change it meanwhile.
    */
   append(group: CommitGroup): Promise<void>;
   /**
@@ -40,5 +43,5 @@ export interface TransactionLog {
 
 /** The log of a store whose storage is all that it has. */
 export function writesLog(storage: Pick<KeyValue, "commit">): TransactionLog {
-  return { append: ({ writes }) => storage.commit(writes) };
+  return { append: ({ writes, durability }) => storage.commit(writes, { durability }) };
 }

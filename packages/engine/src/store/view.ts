@@ -6,13 +6,11 @@
  */
 
 import {
-  ATTACHMENT_ID_SIZE_MAX,
   assert,
   documentId,
   idOfKey,
   isArray,
   PeerError,
-  TIME_MAX,
   type Types,
   type Value,
   type ValueObject,
@@ -25,9 +23,6 @@ import { COLLECTIONS_REMEMBERED } from "../limits.ts";
 import type { KeyEntry, KeyRange, Reader } from "../platform.ts";
 import { entryRange, type IndexDefinition, IndexEntry, type IndexRange } from "./index-entry.ts";
 import {
-  attachmentKey,
-  attachmentOfKey,
-  attachmentRange,
   type Bound,
   COLLECTIONS,
   catalogKey,
@@ -40,22 +35,9 @@ import {
   ID_OFFSET,
   indexListKey,
   metaKey,
-  orphanRange,
   readChangedKey,
-  readOrphanKey,
-  readReferenceKey,
-  referenceRange,
-  referencesBehind,
-  referencesFrom,
 } from "./keys.ts";
-import {
-  type AttachmentRecord,
-  type Head,
-  readHead,
-  readIndexList,
-  readMetaRecord,
-  shownOfRecord,
-} from "./records.ts";
+import { type Head, readHead, readIndexList, readMetaRecord, shownOfRecord } from "./records.ts";
 
 export interface StoredDocument {
   readonly id: Value;
@@ -73,25 +55,6 @@ export interface VersionedState {
 export interface ChangedDocument {
   readonly id: Value;
   readonly version: number;
-}
-
-export interface StoredAttachment {
-  readonly len: number;
-  /** The last few uploaders. */
-  readonly by: readonly string[];
-  /** Whether no document refers to it. */
-  readonly isOrphan: boolean;
-}
-
-export interface AttachmentReference {
-  readonly collection: string;
-  readonly id: Value;
-}
-
-export interface OrphanedAttachment {
-  readonly id: string;
-  /** Since when no document refers to it. */
-  readonly time: number;
 }
 
 /** Range, direction and needed fields of a scan. */
@@ -293,79 +256,6 @@ export class View {
     }
   }
 
-  /** The record of an attachment that is kept beside the store; undefined when there is none. */
-  attachment(id: string): StoredAttachment | undefined {
-    const record = hasRoomInKey(id) ? this.#reader.get(attachmentKey(id)) : undefined;
-    if (record === undefined) return undefined;
-    const { len, by, orphanedAt } = record as AttachmentRecord;
-    return { len, by, isOrphan: orphanedAt !== undefined };
-  }
-
-  /** The documents that refer to an attachment, even if its content is not here. */
-  *attachmentReferences(
-    id: string,
-    limit: number = Number.POSITIVE_INFINITY,
-  ): Iterable<AttachmentReference> {
-    if (limit <= 0 || !hasRoomInKey(id)) return;
-    const names = new Map<number, string>();
-    for (const { key, value } of this.#reader.entries(COLLECTIONS)) {
-      names.set(value as number, nameOfKey(key));
-    }
-    let found = 0;
-    for (const key of this.#reader.keys(referenceRange(id))) {
-      const { collection, idKey } = readReferenceKey(key);
-      yield { collection: names.get(collection) ?? "", id: idOfKey(idKey) };
-      if (++found >= limit) return;
-    }
-  }
-
-  /** Whether a document of one of these collections refers to an attachment. */
-  isReferredFrom(id: string, collections: Iterable<string>): boolean {
-    if (!hasRoomInKey(id)) return false;
-    for (const collection of collections) {
-      const number = this.collectionNumber(collection);
-      if (number === undefined) continue;
-      for (const _ of this.#reader.keys(referencesFrom(id, number))) return true;
-    }
-    return false;
-  }
-
-  /** Attachments that documents refer to, here or not, after `after`, in the order of ids. */
-  *referredAttachments(after?: string): Iterable<string> {
-    let last = this.#firstReferred(after);
-    while (last !== undefined) {
-      yield last;
-      last = this.#firstReferred(last);
-    }
-  }
-
-  /** One lookup for each attachment: it may have very many references, which are skipped. */
-  #firstReferred(after: string | undefined): string | undefined {
-    for (const key of this.#reader.keys(referencesBehind(after))) {
-      return readReferenceKey(key).attachment;
-    }
-    return undefined;
-  }
-
-  /** Attachments without a reference since a time at or before `upToTime`, oldest first. */
-  orphans(upToTime: number, limit: number): OrphanedAttachment[] {
-    const orphans: OrphanedAttachment[] = [];
-    if (upToTime < 0 || limit <= 0) return orphans;
-    for (const key of this.#reader.keys(orphanRange(Math.min(upToTime, TIME_MAX)))) {
-      const { attachment, time } = readOrphanKey(key);
-      orphans.push({ id: attachment, time });
-      if (orphans.length >= limit) break;
-    }
-    return orphans;
-  }
-
-  /** All attachments that are kept beside the store, or those after `after`, by id. */
-  *attachments(after?: string): Iterable<{ readonly id: string; readonly len: number }> {
-    for (const { key, value } of this.#reader.entries(attachmentRange(after))) {
-      yield { id: attachmentOfKey(key), len: (value as AttachmentRecord).len };
-    }
-  }
-
   catalog(section: string, name: string): Value | undefined {
     return this.#reader.get(catalogKey(section, name));
   }
@@ -450,11 +340,6 @@ function lost(expected: string): PeerError {
   return new PeerError("store.corrupt", `expected ${expected}`);
 }
 
-/** Whether a record or reference of it can exist: a longer id might not fit a key. */
-function hasRoomInKey(id: string): boolean {
-  return id.length <= ATTACHMENT_ID_SIZE_MAX;
-}
-
 function storedDocument(id: Value, record: Value): StoredDocument {
   if (!isArray(record)) return { id, fields: record as ValueObject, types: undefined };
   const { fields, types } = shownOfRecord(record);
@@ -462,7 +347,7 @@ function storedDocument(id: Value, record: Value): StoredDocument {
 }
 
 /** A collection key is `k` and the name with its terminator. */
-function nameOfKey(key: string): string {
+export function nameOfKey(key: string): string {
   return textOfKey(key.slice(1));
 }
 

@@ -24,6 +24,7 @@ import { FULL_PERMISSIONS, permissionsValue } from "../query/permission/permissi
 import { TimeSlicer } from "../query/run/time-slicer.ts";
 import type { ExplainSyncRequest } from "../query/system/system-collections.ts";
 import type { Store } from "../store/store.ts";
+import { takeUpload } from "../store/taken-upload.ts";
 import type { UploadAnswer } from "../store/upload.ts";
 import { Connection } from "./connection/connection.ts";
 import type {
@@ -66,7 +67,7 @@ export interface SyncServerOptions {
     hello: Hello,
     channel: Channel,
   ) => Promise<Admission | undefined> | Admission | undefined;
-  /** Applies an upload as Store.upload, where another node may do so; left out, the store itself. */
+  /** Applies an upload as takeUpload, where another node may do so; left out, the store itself. */
   readonly upload?: (asked: SessionUpload) => Promise<UploadAnswer>;
   /** Numbers a new session, higher than all before; left out, sessions are counted from 1. */
   readonly nextSession?: () => number;
@@ -302,7 +303,7 @@ export class SyncServer implements ConnectionHost {
 
   upload(asked: SessionUpload): Promise<UploadAnswer> {
     const { upload, check, credential } = asked;
-    return this.#options.upload?.(asked) ?? this.store.upload(upload, check, credential);
+    return this.#options.upload?.(asked) ?? takeUpload(this.store, upload, check, credential);
   }
 
   /** Equal for all credentials that may read the same (S4). */

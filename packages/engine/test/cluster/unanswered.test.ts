@@ -8,6 +8,7 @@ import { expect, test } from "vitest";
 import { Replica } from "../../src/cluster/replica.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import type { IdempotencyKey } from "../../src/store/remembered-answer.ts";
+import { lastUploadOf, takeUpload } from "../../src/store/taken-upload.ts";
 import { MemoryReplicaStorage } from "../support/memory-replica-storage.ts";
 import { SimulatedLog, StoppableLog } from "../support/simulated-log.ts";
 import { SiteUploads } from "../support/site-uploads.ts";
@@ -111,14 +112,17 @@ test("an upload under way is answered in time, and is recognised when the peer s
   const edits = [{ kind: "increment" as const, path: ["n"], by: 1 }];
   const upload = a.uploads.next({ kind: "update", collection: "c", id: "a", edits });
   shared.isDown = true;
-  const asked = codeOf(a.replica.store.upload(upload));
+  const asked = codeOf(takeUpload(a.replica.store, upload));
   await settle();
   a.pass(11_000);
   expect(await asked).toBe("cluster.unanswered");
   shared.isDown = false;
   await settle();
-  expect(a.replica.store.known(upload.site)).toBe(1);
-  expect(await a.replica.store.upload(upload)).toMatchObject({ kind: "taken", isReplay: true });
+  expect(lastUploadOf(a.replica.store, upload.site)).toBe(1);
+  expect(await takeUpload(a.replica.store, upload)).toMatchObject({
+    kind: "taken",
+    isReplay: true,
+  });
   expect(await a.counted()).toEqual([{ n: 1 }]);
 });
 

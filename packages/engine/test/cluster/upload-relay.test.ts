@@ -62,14 +62,14 @@ class RelayNode {
       get isFollowing() {
         return isFollowing();
       },
-      upload: () => {
+    };
+    this.relay = new UploadRelay({
+      store: store as unknown as Store,
+      take: () => {
         const answer = defer<UploadAnswer>();
         this.here.push(answer);
         return answer.promise;
       },
-    };
-    this.relay = new UploadRelay({
-      store: store as unknown as Store,
       relay: (uploads) => {
         const numbers = uploads.map(({ upload }) => upload.number);
         const batch = { numbers, ...defer<readonly RelayedAnswer[]>() };

@@ -4,6 +4,7 @@
 
 import { encodeMessage } from "@bigpeer/protocol";
 import { beforeEach, describe, expect, test } from "vitest";
+import { attachmentReferences } from "../../src/store/attachment-view.ts";
 import type { TransactionRecord } from "../../src/store/records.ts";
 import {
   ALL,
@@ -196,7 +197,7 @@ describe("one way", () => {
     const wire = follow(b, a);
     await settled([a, b], [wire]);
     expect(states(b)).toEqual(states(a));
-    expect(b.store.read((view) => [...view.attachmentReferences("abc")])).toEqual([
+    expect(b.store.read((view) => [...attachmentReferences(view, "abc")])).toEqual([
       { collection: "cars", id: "1" },
     ]);
     expect(problems(b.storage)).toEqual([]);

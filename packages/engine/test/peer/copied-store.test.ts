@@ -10,6 +10,7 @@ import type { OwnUpload } from "../../src/peer/sequenced-upload.ts";
 import { renewIdentity } from "../../src/store/identity.ts";
 import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
+import { takeUpload } from "../../src/store/taken-upload.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
 import { increment, insert } from "../support/document-operation.ts";
 import { dump, fieldsOf, problems } from "../support/open-store.ts";
@@ -55,7 +56,7 @@ async function uploadThrough(pair: PeerPair, offsetMs = 0): Promise<OwnUpload[]>
     const outcomes: Outcome[] = [];
     let fork: OwnUpload | undefined;
     for (const sequenced of pair.peer.sequenced()) {
-      const answer = await pair.server.upload(sequenced);
+      const answer = await takeUpload(pair.server, sequenced);
       if (answer.kind === "forked") fork = sequenced;
       if (answer.kind !== "taken") break;
       sent.push(sequenced);

@@ -5,6 +5,7 @@
 
 import type { Operation } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { lastUploadOf } from "../../src/store/taken-upload.ts";
 import { openStore } from "../support/open-store.ts";
 import { APP, type PeerPair, peerPair, RIGHTS, reopen, uploadAll } from "../support/peer-pair.ts";
 import { testPlatform } from "../support/test-platform.ts";
@@ -36,15 +37,15 @@ test("[S30] a peer also asks a restored server for its former sites, and offers 
   const { pair, former } = await movedPeer();
   await greet(pair);
   const { peer, server } = pair;
-  expect(await peer.reoffer(peer.site, server.known(peer.site))).toBe(former);
-  expect(await peer.reoffer(former, server.known(former))).toBe(undefined);
+  expect(await peer.reoffer(peer.site, lastUploadOf(server, peer.site))).toBe(former);
+  expect(await peer.reoffer(former, lastUploadOf(server, former))).toBe(undefined);
   expect(peer.sequenced().map(({ site }) => site === former)).toEqual([true, false]);
   await uploadAll(pair);
   const found = server.read((snapshot) => [...snapshot.scanIds("c")]);
   expect(found).toEqual(["a", "b"]);
   // On the next connection everything is known.
   await greet(pair);
-  expect(await peer.reoffer(peer.site, server.known(peer.site))).toBe(undefined);
+  expect(await peer.reoffer(peer.site, lastUploadOf(server, peer.site))).toBe(undefined);
 });
 
 test("[S30] an unanswered question is asked again", async () => {

@@ -213,7 +213,7 @@ test("[S21] if the store fails to release them, they are released on the next co
   disk.failNextWrite("store.full");
   disk.syncNext();
   await syncUpTo(pair, 0);
-  expect(peer.subscription(ALL)).toEqual({ key, collection: "c", cursor: undefined });
+  expect(peer.subscription(ALL)).toMatchObject({ key, collection: "c", cursor: undefined });
   disk.releaseSyncs();
   await expect(ending).rejects.toThrow("set to fail");
   await welcome(pair, OTHER_RIGHTS);

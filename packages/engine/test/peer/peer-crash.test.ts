@@ -1,5 +1,6 @@
 import type { Operation } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import type { Crash } from "../../src/store/memory-disk.ts";
 import { fieldsOf, problems } from "../support/open-store.ts";
 import {
   ALL,
@@ -50,10 +51,18 @@ async function live(pair: PeerPair, acknowledged: { count: number }): Promise<vo
   await increment();
 }
 
-test("[S35] a crash at any write leaves both layers intact, and every write counts once", async () => {
-  for (const unsynced of ["lost", "kept"] as const) {
+/** What a crash does to commits that were not synced: also to those that were relaxed. */
+const CRASHES: readonly Crash[] = [
+  { unsynced: "lost" },
+  { unsynced: "kept" },
+  { unsynced: "lost", relaxedLost: 1 },
+  { unsynced: "lost", relaxedLost: Number.POSITIVE_INFINITY },
+];
+
+test("[S35] [K94] a crash at any write leaves both layers intact, and every write counts once", async () => {
+  for (const crash of CRASHES) {
     for (let count = 0; ; count++) {
-      const where = `after ${count} commits, ${unsynced}`;
+      const where = `after ${count} commits, ${JSON.stringify(crash)}`;
       const pair = await peerPair(count + 1);
       await pair.server.transact((transaction) =>
         transaction.apply([{ kind: "insert", collection: "c", id: "a", fields: { n: 1 } }]),
@@ -61,7 +70,7 @@ test("[S35] a crash at any write leaves both layers intact, and every write coun
       pair.disk.holdSyncs();
       const acknowledged = { count: 0 };
       void live(pair, acknowledged).catch(() => {});
-      const isCrashed = await crashAfter(pair, count, unsynced);
+      const isCrashed = await crashAfter(pair, count, crash);
       if (!isCrashed) pair.disk.releaseSyncs();
       await reopen(pair, { isCrash: true });
       expect(problems(pair.storage), where).toEqual([]);

@@ -293,3 +293,57 @@ test("[S39] a store accepts only servers of its own app", async () => {
   await expect(pair.peer.welcome(other)).rejects.toThrow("expected the app app");
   await welcome(pair);
 });
+
+test("[K94] own writes, their numbering and their outcomes are strict, downloads are relaxed", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await serverWrite(pair, insert("a", { n: 1 }));
+  await send(pair, key, "a");
+  await pair.peer.behind([key]);
+  expect(pair.disk.relaxedCount).toBe(2);
+  await write(pair, set("a", "n", 2));
+  expect(pair.disk.relaxedCount).toBe(0);
+  await send(pair, key, "a");
+  await pair.peer.begin(key, "compare");
+  const relaxed = pair.disk.relaxedCount;
+  expect(relaxed).toBeGreaterThan(0);
+  await pair.peer.sequence(0, 10);
+  expect(pair.disk.relaxedCount).toBe(0);
+  await pair.peer.compare(key, { t: "versions", filter: FILTER, list: [], range: {} });
+  expect(pair.disk.relaxedCount).toBe(1);
+  await uploadAll(pair);
+  expect(pair.disk.relaxedCount).toBe(0);
+  expect(pair.peer.pendingCount).toBe(0);
+});
+
+test("[K94] a crash takes a document and the position that covers it together", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await serverWrite(pair, insert("a", { n: 1 }));
+  await send(pair, key, "a");
+  const completed = [{ subscription: key, filter: FILTER, txn: pair.server.txnId }];
+  await pair.peer.apply({ parts: [], outcomes: [], completed });
+  expect(pair.peer.subscription(ALL).cursor).toBeDefined();
+  pair.disk.crash({ relaxedLost: 2 });
+  await reopen(pair, { isCrash: true });
+  expect(fieldsOf(pair.peer.store, "c", "a")).toBeUndefined();
+  expect(pair.peer.subscription(ALL).cursor).toBeUndefined();
+  expect(problems(pair.storage)).toEqual([]);
+  await welcome(pair);
+  await send(pair, key, "a");
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1 });
+});
+
+test("a store that refuses writes takes what the server sends, and waiting writes keep it from that", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await write(pair, insert("a", { n: 1 }));
+  await expect(pair.peer.refuseWrites(false)).rejects.toMatchObject({ code: "store.pending" });
+  await write(pair, insert("b", { n: 1 }));
+  await uploadAll(pair);
+  await pair.peer.refuseWrites(false);
+  await expect(write(pair, insert("c", {}))).rejects.toMatchObject({ code: "store.closed" });
+  await serverWrite(pair, insert("d", { n: 4 }));
+  await send(pair, key, "d");
+  expect(fieldsOf(pair.peer.store, "c", "d")).toEqual({ n: 4 });
+});

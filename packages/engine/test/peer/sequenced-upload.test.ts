@@ -1,6 +1,7 @@
 import { msOfTime, timeOfMs } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { KEPT_MS } from "../../src/peer/outcome.ts";
+import { lastUploadOf } from "../../src/store/taken-upload.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
 import { increment, insert, set } from "../support/document-operation.ts";
 import { fieldsOf, openStore, problems } from "../support/open-store.ts";
@@ -114,13 +115,13 @@ test("[S75] a fork takes a new site and renumbers uploads without an outcome", a
   expect(counterAt(pair)).toBe(7);
   expect(counterAt(pair, "b")).toBe(1);
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 7 });
-  expect(pair.server.known(pair.peer.site)).toBe(3);
+  expect(lastUploadOf(pair.server, pair.peer.site)).toBe(3);
   // What is written from now on goes under the new site as well.
   await write(pair, increment("a", 1));
   await reopen(pair);
   await uploadAll(pair);
   expect(counterAt(pair)).toBe(8);
-  expect(pair.server.known(pair.peer.site)).toBe(4);
+  expect(lastUploadOf(pair.server, pair.peer.site)).toBe(4);
   expect(problems(pair.storage)).toEqual([]);
 });
 

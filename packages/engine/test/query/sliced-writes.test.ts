@@ -10,6 +10,7 @@ import { SLICE_MS } from "../../src/limits.ts";
 import type { WriteCommand } from "../../src/query/command/command.ts";
 import { uploadChecker } from "../../src/query/mutate/checked-upload.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
+import { takeUpload } from "../../src/store/taken-upload.ts";
 import { authorityOf } from "../support/caller.ts";
 import { type CountedStore, MS_PER_READ, openCounted } from "../support/counted-store.ts";
 import { problems } from "../support/open-store.ts";
@@ -130,7 +131,7 @@ describe("[K34] uploads", () => {
 
   test("of many operations", async () => {
     const upload = new SiteUploads(open.platform).next(...inserts);
-    expect(await open.store.upload(upload)).toMatchObject({ record: { outcome: "applied" } });
+    expect(await takeUpload(open.store, upload)).toMatchObject({ record: { outcome: "applied" } });
     inSlices(COUNT);
   });
 
@@ -138,7 +139,7 @@ describe("[K34] uploads", () => {
     const authority = authorityOf({ u: ["n >= 0"] }, { u: ["n >= 0"] });
     const checker = uploadChecker({ ...open, appId: "app", authority: () => authority });
     const upload = new SiteUploads(open.platform).ofSteps(inserts, inserts);
-    const answer = await open.store.upload(upload, checker);
+    const answer = await takeUpload(open.store, upload, checker);
     expect(answer).toMatchObject({ record: { outcome: "applied" } });
     inSlices(COUNT);
   });
@@ -147,7 +148,7 @@ describe("[K34] uploads", () => {
     const authority = authorityOf({ u: ["true"] }, { u: [`n < ${COUNT - 1}`] });
     const checker = uploadChecker({ ...open, appId: "app", authority: () => authority });
     const upload = new SiteUploads(open.platform).next(...inserts);
-    const answer = await open.store.upload(upload, checker);
+    const answer = await takeUpload(open.store, upload, checker);
     expect(answer).toMatchObject({ record: { outcome: "refused" } });
     inSlices(COUNT);
   });

@@ -14,6 +14,7 @@ import { uploadChecker } from "../../src/query/mutate/checked-upload.ts";
 import type { MemoryDisk, WriteFailure } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import type { Store, StoreOptions } from "../../src/store/store.ts";
+import { takeUpload } from "../../src/store/taken-upload.ts";
 import type { UploadAnswer } from "../../src/store/upload.ts";
 import type { SessionUpload } from "../../src/sync/connection/connection-host.ts";
 import { MemoryReplicaStorage, type ReplicaDisk } from "../support/memory-replica-storage.ts";
@@ -333,7 +334,9 @@ export class ClusterNode implements NodeHost {
     }
     const authority = (): typeof found.authority => found.authority;
     const check = uploadChecker({ platform, appId: APP_ID, authority });
-    const applied = uploads.map(({ upload }) => replica.store.upload(upload, check, credential));
+    const applied = uploads.map(({ upload }) =>
+      takeUpload(replica.store, upload, check, credential),
+    );
     return relayedAnswers(applied);
   }
 

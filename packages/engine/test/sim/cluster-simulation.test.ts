@@ -8,9 +8,15 @@ import { simulateCluster } from "./cluster-simulation.ts";
 
 const SEEDS = sized(2, 15);
 
+/** Which seeds meet a rare event changes with the code: further ones are played until all were met. */
+const SEEDS_MAX = 80;
+
+const RARE = ["depose", "hand-over", "lost leader", "lost disk", "broken tails", "trim"];
+
 test("[S1–S46] three nodes over one log are to their peers as one machine, by seed", async () => {
   const counts = new Map<string, number>();
-  for (let seed = 1; seed <= SEEDS; seed++) {
+  const isDone = (): boolean => !isFullSize || RARE.every((name) => counts.has(name));
+  for (let seed = 1; seed <= SEEDS || (seed <= SEEDS_MAX && !isDone()); seed++) {
     const report = await simulateCluster(seed);
     for (const [name, count] of report.counts) counts.set(name, (counts.get(name) ?? 0) + count);
   }
@@ -19,10 +25,8 @@ test("[S1–S46] three nodes over one log are to their peers as one machine, by 
   for (const name of ["local write", "direct write", "server crash", "cut of a node", "lag"]) {
     expect(counts.get(name), name).toBeGreaterThan(SEEDS);
   }
-  for (const name of ["depose", "hand-over", "lost leader", "lost disk", "broken tails", "trim"]) {
-    expect(counts.get(name), name).toBeGreaterThan(0);
-  }
-}, 60_000);
+  for (const name of RARE) expect(counts.get(name) ?? 0, name).toBeGreaterThan(0);
+}, 120_000);
 
 test.runIf(isFullSize)("the same seed gives the same run of a cluster", async () => {
   const play = (seed: number) => simulateCluster(seed, { length: 60 });

@@ -14,7 +14,9 @@ export function simulateCluster(
   seed: number,
   { isVerbose, length }: SimOptions = {},
 ): Promise<SimReport> {
-  const world = new SimWorld(seed, isVerbose === true, (...args) => new ClusterServer(...args));
+  const world = new SimWorld(seed, isVerbose === true, {
+    newServer: (...args) => new ClusterServer(...args),
+  });
   const simulation = new Simulation(world, { length, others: CLUSTER_KINDS, flag: "--cluster" });
   return playSeed(seed, simulation);
 }

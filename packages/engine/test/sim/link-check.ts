@@ -56,10 +56,13 @@ function historyOf({ book }: SimSite): string {
   return book.life?.history ?? "";
 }
 
-/** How far the newest stamp of any site is ahead of the true time. */
+/**
+ * How far the newest stamp of any site is ahead of the true time. A site that came back from a copy has
+ * forgotten it; its peers have not, and send it again.
+ */
 export function aheadMs({ sites }: LinkCluster, trueMs: number): number {
   let ahead = 0;
-  for (const { node } of sites) {
+  for (const { node } of sites.flatMap((site) => [site, ...site.peers])) {
     const { time } = viewOf(node.disk).head;
     ahead = Math.max(ahead, msOfTime(time) - trueMs);
   }

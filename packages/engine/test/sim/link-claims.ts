@@ -31,6 +31,13 @@ interface PassedOver {
   readonly starts: number;
 }
 
+/** Floors that came, and that the follower may have forgotten since: a counter begins below them (D23). */
+interface SentFloors {
+  readonly horizon: number;
+  /** How often the query had been filled from the beginning. */
+  readonly starts: number;
+}
+
 /** The last time that a query was filled from the beginning. */
 interface Start {
   readonly count: number;
@@ -57,6 +64,7 @@ export class LinkClaims {
    */
   readonly #fills = new Map<string, number[]>();
   readonly #passedOver = new Map<string, Map<string, PassedOver>>();
+  readonly #sentFloors = new Map<string, Map<string, SentFloors>>();
   readonly #starts = new Map<string, Start>();
   count = 0;
 
@@ -125,12 +133,9 @@ export class LinkClaims {
       if (last !== undefined && life.entriesOf(place).at(-1) !== entry) continue;
       const { doc, fields } = entry;
       if (fields !== undefined && test(fields)) {
-        this.#checkHas(
-          book,
-          place,
-          doc,
-          `[S54] who says that he has it has what matches: ${where}`,
-        );
+        const rule = `[S54] who says that he has it has what matches: ${where}`;
+        const unreported = this.#withoutSentFloors(book, place, doc, { name, stream, txn });
+        this.#checkHas(book, place, unreported, rule);
       } else if (
         fields === undefined &&
         !this.#hasDeletion(book, place, doc, { name, stream, txn })
@@ -181,13 +186,15 @@ export class LinkClaims {
       const isUnasked = fills > known.fills && !matchedSince(book, place, known.at, test);
       if (left?.fields === undefined) {
         // It was deleted; what it is now, if anything, is another document. Who was away until that
-        // was forgotten at the source, and finds the log cut, cannot hear of it.
+        // was forgotten at the source, and finds the log cut, cannot hear of it. A fill tells of the
+        // document that took its place only if that matches or is asked for.
         const isForgotten = fills > known.fills && isOlder(now?.doc.dead, left?.doc.dead);
-        const isReported = left !== undefined && !isForgotten;
+        const isReplaced = isUnasked && now?.fields !== undefined;
+        const isReported = left !== undefined && !isForgotten && !isReplaced;
         if (isReported && !this.#hasDeletion(book, place, left.doc, { name, stream, txn })) {
           this.#fail("[S51] each deletion of a followed collection comes", `${where} ${place}`);
         }
-      } else if (!isUnasked && now?.fields !== undefined) {
+      } else if (!isUnasked && now?.fields !== undefined && isKept(left, now, life)) {
         // What was UNSET and forgotten at the source meanwhile is not told by a fill.
         const horizon = fills > known.fills ? life.site.horizon : 0;
         const doc = withoutFloors(left.doc, horizon);
@@ -217,7 +224,7 @@ export class LinkClaims {
     this.#passedOver.set(name, places);
     const known = places.get(place);
     // Deletes that old are forgotten here, and not taken where they end nothing.
-    const isEnded = !isDocShown(book.docOf(place)) || ever.alive[0] > dead[0];
+    const isEnded = !isDocShown(book.docOf(place)) || isOlder(dead, ever.alive);
     if (dead[0] <= book.horizon && isEnded && !seeded) {
       if (!isOlder(dead, known?.dead)) places.set(place, { dead, starts: start.count });
       return true;
@@ -226,6 +233,26 @@ export class LinkClaims {
     // tells it again only when it fills the query from the beginning.
     if (known === undefined || isOlder(known.dead, dead)) return false;
     return known.starts === start.count || txn <= start.txn;
+  }
+
+  /**
+   * What the follower must have of a document. Floors behind its horizon at an earlier claim have come;
+   * they come again only when the source fills the query from the beginning.
+   */
+  #withoutSentFloors(
+    book: SiteBook,
+    place: string,
+    doc: ModelDoc,
+    { name, stream, txn }: Pick<Claim, "txn"> & { readonly name: string; readonly stream: string },
+  ): ModelDoc {
+    const start = this.#starts.get(stream) ?? NEVER_STARTED;
+    const places = this.#sentFloors.get(name) ?? new Map<string, SentFloors>();
+    this.#sentFloors.set(name, places);
+    const known = places.get(place);
+    const wasSent = known !== undefined && (known.starts === start.count || txn <= start.txn);
+    const starts = wasSent ? known.starts : start.count;
+    places.set(place, { horizon: book.horizon, starts });
+    return wasSent ? withoutFloors(doc, known.horizon) : doc;
   }
 
   #fail(invariant: string, detail: string): void {
@@ -241,6 +268,11 @@ function isOlder(a: ModelStamp = [-1, 0], b: ModelStamp = [-1, 0]): boolean {
 function wasEnded({ life, horizon }: SiteBook, place: string, { alive }: ModelDoc): boolean {
   const deaths = life?.entriesOf(place).map((entry) => entry.doc.dead) ?? [];
   return deaths.some((dead) => dead[0] >= 0 && dead[0] <= horizon && !isOlder(dead, alive));
+}
+
+/** Whether the source still has what left: it was not evicted there (S51, `drop`). */
+function isKept(left: Entry, now: Entry, { site }: Life): boolean {
+  return isCovered(left.doc, now.doc, site.horizon);
 }
 
 /** The first state that did not match or was none, after the last that did. */

@@ -15,6 +15,15 @@ test("[S47–S56] 300 seeds: linked sites end with everything that they follow",
   expect(steps).toBeGreaterThan(300_000);
 }, 1_200_000);
 
+test.each([30073, 40104, 40531, 10066])(
+  "[S51] [S54] what is forgotten, replaced or sent again after a long time: seed %i",
+  async (seed) => {
+    const { steps } = await simulateLinks(seed);
+    expect(steps).toBeGreaterThan(1000);
+  },
+  60_000,
+);
+
 test.each(PLANTED_LINK_BUGS)(
   "a planted bug of links is found within 300 seeds: $name",
   async ({ plant, shows }) => {

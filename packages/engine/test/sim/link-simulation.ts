@@ -91,7 +91,10 @@ class LinkSimulation implements Played {
       site.setReplicated(true);
       site.node.writesToCrash = undefined;
       site.node.disk.failNextWrite(undefined);
-      for (const peer of site.peers) peer.setSync(true);
+      for (const peer of site.peers) {
+        peer.mendStorage();
+        peer.setSync(true);
+      }
     }
     // Whoever is just writing, finishes it first; and whose clock is off, for a while, has it set.
     await scheduler.runFor(1000);

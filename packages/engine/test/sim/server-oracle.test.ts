@@ -10,6 +10,7 @@ import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { renewIdentity } from "../../src/store/identity.ts";
 import { DEFAULT_RETENTION } from "../../src/store/maintenance.ts";
 import { Store } from "../../src/store/store.ts";
+import { takeUpload } from "../../src/store/taken-upload.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
 import { seededRandom } from "../support/test-platform.ts";
 import { randomUploadOperation } from "../support/workload.ts";
@@ -78,7 +79,7 @@ class Walk {
     const digest = uploadDigest(this.node.platform(), writer.digest, steps);
     const upload = { site: writer.site, number: writer.number + 1, digest, steps };
     this.sent.add(upload.site, upload.number, digest, steps);
-    void store.upload(upload).then(
+    void takeUpload(store, upload).then(
       ({ kind }) => {
         if (kind !== "taken") return;
         Object.assign(writer, { number: upload.number, digest });

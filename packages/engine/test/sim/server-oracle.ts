@@ -176,7 +176,7 @@ export class ServerOracle {
     this.#uploads = new Map(checkpoint.uploads);
     this.#ownTags = new Set(checkpoint.ownTags);
     this.#book?.restore(checkpoint.book);
-    const { txnId, floor, horizon } = readHead(disk.durable.get(HEAD_KEY));
+    const { txnId, floor, horizon } = readHead(disk.state.get(HEAD_KEY));
     this.#logStart = floor;
     this.#horizon = horizon;
     // With a clock that was set back, only the history tells the lives apart.

@@ -356,7 +356,17 @@ function failWrite(world: SimWorld, peer: SimPeer): void {
   const code = scheduler.random.pick(["store.full", "store.write_failed"] as const);
   if (isServer) return server.failNextWrite(code);
   peer.node.note("will fail to write");
-  peer.node.disk.failNextWrite(code);
+  peer.failNextWrite(code);
+}
+
+/** The origin has used up its quota, until the user makes room. */
+function reachQuota(world: SimWorld, peer: SimPeer): void {
+  if (!peer.isUp || peer.isFull) return;
+  peer.node.note("has reached its quota");
+  peer.isFull = true;
+  world.later(world.scheduler.between(100, 8000), () => {
+    peer.isFull = false;
+  });
 }
 
 function maintainPeer(world: SimWorld, peer: SimPeer): void {
@@ -413,6 +423,7 @@ const KINDS: readonly Kind[] = [
   { name: "offline", weight: 2, happen: (_, peer) => peer.setSync(false) },
   { name: "online", weight: 4, happen: (_, peer) => peer.setSync(true) },
   { name: "failing disk", weight: 0.7, happen: failWrite },
+  { name: "quota of a peer", weight: 0.7, happen: reachQuota },
   { name: "maintenance at a peer", weight: 0.7, happen: maintainPeer },
   { name: "evict at a peer", weight: 0.7, happen: evictAtPeer },
   ...DEVICE_KINDS,

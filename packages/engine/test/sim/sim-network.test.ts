@@ -219,5 +219,5 @@ test("a copy of a disk is independent of it", async () => {
   const copy = await node.copyOfDisk();
   void node.storage().commit(new Map([["a", 2]]));
   await scheduler.runFor(1000);
-  expect([copy.durable.get("a"), node.disk.durable.get("a")]).toEqual([1, 2]);
+  expect([copy.state.get("a"), node.disk.state.get("a")]).toEqual([1, 2]);
 });

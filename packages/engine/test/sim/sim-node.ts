@@ -4,11 +4,12 @@
  */
 
 import { createHash } from "node:crypto";
-import type { KeyValue, Platform, Snapshot, Writes } from "../../src/platform.ts";
-import { MemoryDisk } from "../../src/store/memory-disk.ts";
+import type { CommitOptions, KeyValue, Platform, Snapshot, Writes } from "../../src/platform.ts";
+import { MemoryDisk, type WriteFailure } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import { type Random, START_MS, seededRandom, testPlatform } from "../support/test-platform.ts";
 import type { Scheduler } from "./scheduler.ts";
+import type { SimMedium } from "./sim-medium.ts";
 
 /** One process: what it planned does not happen when it is dead. */
 export class Life {
@@ -30,6 +31,9 @@ export class Life {
 const SYNC_MS = 3;
 const SLOW_SYNC_MS = 400;
 
+/** Makes what a machine keeps its data on. */
+export type NewMedium = (node: SimNode) => SimMedium;
+
 export class SimNode {
   readonly name: string;
   readonly scheduler: Scheduler;
@@ -42,6 +46,10 @@ export class SimNode {
   /** Writes until the power goes while one is on its way; undefined for a machine that holds. */
   writesToCrash: number | undefined;
   onPowerLoss: (() => void) | undefined;
+  /** Why the storage refuses a commit; undefined if it does not. */
+  refusalOf: ((writes: Writes) => WriteFailure | undefined) | undefined;
+  /** What it keeps its data on instead of the disk, if there is something. */
+  medium: SimMedium | undefined;
   #disk: MemoryDisk;
   #elapsedExtra = 0;
 
@@ -79,6 +87,7 @@ export class SimNode {
       random: (size) => this.#bytes(size),
       sha256: (bytes) => new Uint8Array(createHash("sha256").update(bytes).digest()),
       pattern: (source, flags) => PATTERNS.pattern(source, flags),
+      explainer: () => PATTERNS.explainer(),
     };
   }
 
@@ -87,12 +96,32 @@ export class SimNode {
     return new SimStorage(this, new MemoryKeyValue(this.#disk), this.#disk, this.life);
   }
 
-  /** The process ends at once; what it had not synced is lost, or kept without anybody knowing. */
-  crash(): void {
+  /**
+   * The process ends at once; what it had not synced is lost, or is kept without an acknowledgement. Of the
+   * relaxed commits after the last strict one, some of the newest may be lost. Returns their number.
+   */
+  crash(): number {
     this.life.isAlive = false;
-    this.#disk.crash({ unsynced: this.random.chance(0.5) ? "kept" : "lost" });
+    const relaxedLost = this.medium?.crash() ?? this.#crashDisk();
     this.writesToCrash = undefined;
     this.life = new Life(this.scheduler);
+    return relaxedLost;
+  }
+
+  #crashDisk(): number {
+    const unsynced = this.random.chance(0.5) ? "kept" : "lost";
+    const { relaxedCount } = this.#disk;
+    const isTaken = relaxedCount > 0 && unsynced === "lost";
+    const relaxedLost = isTaken ? this.random.below(relaxedCount + 1) : 0;
+    this.#disk.crash({ unsynced, relaxedLost });
+    return relaxedLost;
+  }
+
+  /** A write begins, which takes so long: the power may go meanwhile, or soon after. */
+  writeBegins(delayMs: number): void {
+    if (this.writesToCrash === undefined || this.writesToCrash-- > 0) return;
+    this.writesToCrash = undefined;
+    this.life.after((this.random.below(1000) / 1000) * delayMs * 1.2, () => this.onPowerLoss?.());
   }
 
   /** What the disk holds now, as a disk of its own. */
@@ -123,7 +152,7 @@ function emptyDisk(): MemoryDisk {
 
 export async function copyOf(source: MemoryDisk): Promise<MemoryDisk> {
   const disk = new MemoryDisk();
-  const entries = source.durable.entries({ from: "\x00", to: "\xff" });
+  const entries = source.state.entries({ from: "\x00", to: "\xff" });
   await disk.write(disk.mount(), new Map(entries));
   disk.holdSyncs();
   return disk;
@@ -147,18 +176,17 @@ class SimStorage implements KeyValue {
     return this.#inner.snapshot();
   }
 
-  async commit(writes: Writes): Promise<void> {
+  async commit(writes: Writes, options?: CommitOptions): Promise<void> {
     const node = this.#node;
+    const refusal = node.refusalOf?.(writes);
+    if (refusal !== undefined) this.#disk.failNextWrite(refusal);
     const isSlow = node.random.chance(0.02);
     const delay = 0.2 + (node.random.below(1000) / 1000) * (isSlow ? SLOW_SYNC_MS : SYNC_MS);
-    if (node.writesToCrash !== undefined && node.writesToCrash-- <= 0) {
-      node.writesToCrash = undefined;
-      this.#life.after((node.random.below(1000) / 1000) * delay * 1.2, () => node.onPowerLoss?.());
-    }
+    if (this.#life.isAlive) node.writeBegins(delay);
     this.#life.after(delay, () => {
       if (this.#disk.syncNext()) node.onDurable?.();
     });
-    return this.#inner.commit(writes);
+    return this.#inner.commit(writes, options);
   }
 
   close(): Promise<void> {

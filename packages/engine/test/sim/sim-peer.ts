@@ -1,6 +1,9 @@
 /**
  * A small peer of a run: an app that writes and follows queries, its store on its own disk, its
  * sessions. It may crash at any write, be copied, and come back from an older copy of itself.
+ *
+ * Its storage behaves as IndexedDB of a browser may: a crash loses the newest relaxed commits,
+ * a commit is aborted now and then, and while the quota is reached no commit that grows succeeds.
  */
 
 import { decodeServerMessage } from "@bigpeer/protocol";
@@ -8,15 +11,16 @@ import { HORIZON_MS } from "../../src/limits.ts";
 import type { PeerSubscription } from "../../src/peer/held-subscriptions.ts";
 import { PeerStore } from "../../src/peer/peer-store.ts";
 import { PeerSync } from "../../src/peer/peer-sync.ts";
+import type { KeyValue, Writes } from "../../src/platform.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { readIdentity, renewIdentity } from "../../src/store/identity.ts";
-import type { MemoryDisk } from "../../src/store/memory-disk.ts";
+import type { MemoryDisk, WriteFailure } from "../../src/store/memory-disk.ts";
 import type { Credential } from "./credential.ts";
 import { watchOwnWrites } from "./own-writes.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { SimDevice } from "./sim-device.ts";
 import type { End, SimNetwork } from "./sim-network.ts";
-import { SimNode } from "./sim-node.ts";
+import { type NewMedium, SimNode } from "./sim-node.ts";
 import type { Wish } from "./sim-rules.ts";
 import { APP_ID, type SimBackend } from "./sim-server.ts";
 import type { SimStatement } from "./sim-statements.ts";
@@ -33,9 +37,13 @@ export interface PeerParts {
   readonly server: Pick<SimBackend, "newToken">;
   readonly tap: WireTap;
   readonly runs: PeerRuns;
+  readonly count: (name: string) => void;
+  /** What peers keep their data on; left out, it is the disk of their machine. */
+  readonly newMedium?: NewMedium | undefined;
 }
 
 interface Running {
+  readonly storage: KeyValue;
   readonly store: PeerStore;
   readonly runner: StatementRunner;
   readonly sync: PeerSync;
@@ -62,6 +70,10 @@ export class SimPeer {
   #measuredSkewMs: number | undefined;
   /** How long it remembers what was deleted. */
   readonly #deletedMs: number;
+  /** How many of a thousand commits the storage aborts. */
+  #abortsPerMille: number;
+  /** Whether its quota is reached. */
+  isFull = false;
   /** Its disk is a copy, and whoever opens it next can tell: then it is another life. */
   isCopyKnown = false;
 
@@ -72,6 +84,9 @@ export class SimPeer {
     this.node = new SimNode(name, parts.scheduler, seed);
     this.device = new SimDevice(this.node, (run) => parts.runs.wishOf(run));
     this.#deletedMs = this.node.random.pick([HORIZON_MS, 5000]);
+    this.#abortsPerMille = this.node.random.pick([0, 0, 10, 50]);
+    this.node.refusalOf = (writes) => this.#refusalOf(writes);
+    this.node.medium = parts.newMedium?.(this.node);
   }
 
   /** Whether its clock was measured in this life, and was not set since. */
@@ -90,7 +105,8 @@ export class SimPeer {
   async start(): Promise<void> {
     const { life } = this.node;
     const platform = this.node.platform();
-    const storage = this.node.storage();
+    const storage = this.node.medium ? await this.node.medium.open() : this.node.storage();
+    if (!life.isAlive) return;
     if (this.isCopyKnown && readIdentity(storage) !== undefined) {
       await renewIdentity(storage, platform);
       this.isCopyKnown = false;
@@ -106,7 +122,7 @@ export class SimPeer {
     this.#measuredSkewMs = undefined;
     const runner = new StatementRunner({ store: store.store, platform, appId: APP_ID });
     const sync = this.#newSync(store);
-    this.#running = { store, runner, sync, subscriptions: new Map() };
+    this.#running = { storage, store, runner, sync, subscriptions: new Map() };
     this.node.note(`is up as ${store.store.identity.site.slice(-4)}`);
     this.device.begin(sync, runner);
     for (const wish of this.wishes.values()) this.#follow(wish);
@@ -156,7 +172,29 @@ export class SimPeer {
   crash(): void {
     this.node.note("crashes");
     this.#running = undefined;
-    this.node.crash();
+    for (let lost = this.node.crash(); lost > 0; lost--) this.#parts.count("relaxed commit lost");
+  }
+
+  /** From now on the storage takes every commit. */
+  mendStorage(): void {
+    this.#abortsPerMille = 0;
+    this.isFull = false;
+    this.failNextWrite(undefined);
+  }
+
+  failNextWrite(code: WriteFailure | undefined): void {
+    (this.node.medium ?? this.node.disk).failNextWrite(code);
+  }
+
+  /** An app that cannot be opened would not be part of the run. */
+  #refusalOf(writes: Writes): WriteFailure | undefined {
+    if (this.#running === undefined) return undefined;
+    let growth = 0;
+    for (const value of writes.values()) growth += value === undefined ? -1 : 1;
+    const isAborted = this.node.random.below(1000) < this.#abortsPerMille;
+    if (!isAborted && !(this.isFull && growth > 0)) return undefined;
+    this.#parts.count(isAborted ? "commit aborted" : "commit beyond the quota");
+    return isAborted ? "store.write_failed" : "store.full";
   }
 
   /** In order, as an app that ends. */
@@ -168,6 +206,7 @@ export class SimPeer {
     this.#running = undefined;
     await running.sync.close();
     await running.store.store.close();
+    if (life.isAlive) await running.storage.close();
     if (life.isAlive) this.node.crash();
   }
 

@@ -82,7 +82,7 @@ export interface NodeHost {
   close(): Promise<void>;
   /** The process has ended. */
   crash(): void;
-  /** As Store.upload, where the app is evaluated. */
+  /** As takeUpload, where the app is evaluated. */
   upload(asked: SessionUpload): Promise<UploadAnswer>;
   /** Resolves when the store has everything that was acknowledged before. */
   catchUp(): Promise<void>;

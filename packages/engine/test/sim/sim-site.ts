@@ -117,7 +117,9 @@ export class SimSite implements World {
         throw new Error(`no run ${run}`);
       },
     };
-    const peer = new SimPeer(name, credential, seed, { scheduler, network, server, tap, runs });
+    const { count } = this.#parts;
+    const parts = { scheduler, network, server, tap, runs, count };
+    const peer = new SimPeer(name, credential, seed, parts);
     this.peers.push(peer);
     return peer;
   }

@@ -8,6 +8,7 @@ import { LocalWrites } from "./local-writes.ts";
 import { Scheduler } from "./scheduler.ts";
 import { SentUploads } from "./sent-uploads.ts";
 import { SimNetwork } from "./sim-network.ts";
+import type { NewMedium } from "./sim-node.ts";
 import { SimPeer } from "./sim-peer.ts";
 import { SimRuns } from "./sim-runs.ts";
 import { type Backup, type SimBackend, SimServer } from "./sim-server.ts";
@@ -15,6 +16,12 @@ import type { WireTap } from "./wire-tap.ts";
 import { tapOf, type World } from "./world.ts";
 
 type NewServer = (...args: ConstructorParameters<typeof SimServer>) => SimBackend;
+
+export interface WorldParts {
+  readonly newServer?: NewServer;
+  /** What peers keep their data on; left out, it is the disk of their machine. */
+  readonly newMedium?: NewMedium | undefined;
+}
 
 const newMachine: NewServer = (...args) => new SimServer(...args);
 
@@ -33,11 +40,17 @@ export class SimWorld implements World {
   /** What direct writers have added to the tallies. */
   readonly directSums = new Map<string, { readonly id: string; readonly by: number }>();
   isPeace = false;
+  readonly #newMedium: NewMedium | undefined;
   #copies = 0;
 
   /** Left out, `newServer` makes a server of one machine. */
-  constructor(seed: number, isVerbose: boolean, newServer: NewServer = newMachine) {
+  constructor(
+    seed: number,
+    isVerbose: boolean,
+    { newServer = newMachine, newMedium }: WorldParts = {},
+  ) {
     this.seed = seed;
+    this.#newMedium = newMedium;
     const scheduler = new Scheduler(seededRandom(seed), isVerbose);
     this.scheduler = scheduler;
     this.sent = new SentUploads(scheduler);
@@ -57,7 +70,10 @@ export class SimWorld implements World {
   addPeer(name: string, credential = this.scheduler.random.pick(this.server.credentials)): SimPeer {
     const { scheduler, network, server, tap, runs } = this;
     const seed = this.seed * 131 + this.peers.length + 7;
-    const peer = new SimPeer(name, credential, seed, { scheduler, network, server, tap, runs });
+    const count = (what: string): void => this.count(what);
+    const newMedium = this.#newMedium;
+    const parts = { scheduler, network, server, tap, runs, count, newMedium };
+    const peer = new SimPeer(name, credential, seed, parts);
     peer.node.onPowerLoss = () => this.crashPeer(peer);
     this.peers.push(peer);
     return peer;

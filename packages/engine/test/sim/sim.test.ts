@@ -21,6 +21,9 @@ test("[S1–S46] [S57] all stores end equal, whatever happens on the way, by see
   for (const name of ["local write", "direct write", "server crash", "peer crash", "restore"]) {
     expect(counts.get(name), name).toBeGreaterThan(SEEDS / 10);
   }
+  for (const name of ["relaxed commit lost", "commit aborted", "commit beyond the quota"]) {
+    expect(counts.get(name), name).toBeGreaterThan(SEEDS);
+  }
   for (const name of ["good", "remote.lost", "query.timeout"]) {
     expect(counts.get(`answer ${name}`), name).toBeGreaterThan(SEEDS / 10);
   }

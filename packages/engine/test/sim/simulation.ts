@@ -144,7 +144,7 @@ export class Simulation implements Played {
       network.heal(peer.name);
       peer.node.writesToCrash = undefined;
       peer.onPiece = undefined;
-      peer.node.disk.failNextWrite(undefined);
+      peer.mendStorage();
     }
     server.setPeace();
     // Whoever is just writing, finishes it first.

@@ -5,6 +5,7 @@ import { histories } from "../../../protocol/test/support/test-size.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { finish } from "../../src/steps.ts";
 import { Applier } from "../../src/store/applier.ts";
+import { deltaSince } from "../../src/store/change-log.ts";
 import { IDENTITY_KEY, transactionKey } from "../../src/store/keys.ts";
 import { STATES_MAX } from "../../src/store/open-documents.ts";
 import { Overlay } from "../../src/store/overlay.ts";
@@ -132,7 +133,9 @@ test("[D22] EVICT leaves no tombstone, and own sums survive the return of the do
   const { store, storage } = source;
   await run(store, [insert("a", { n: 1 })]);
   await run(store, [increment("a", 10)]);
-  const old = store.read((snapshot) => snapshot.deltaSince("c", "a", 0).state);
+  const old = store.read(
+    (snapshot) => deltaSince(snapshot, store.identity.site, { collection: "c", id: "a" }, 0).state,
+  );
   await run(store, [increment("a", 5)]);
   expect(await run(store, [{ kind: "evict", collection: "c", id: "a" }])).toEqual([["applied"]]);
   expect(fieldsOf(store, "c", "a")).toBeUndefined();
@@ -231,7 +234,10 @@ test("[D18] [D23] a delta that would need what the horizon forgot becomes a whol
   await run(store, [insert("a", { n: 1, m: 2 })]);
   const unset = { kind: "unset", path: ["n"] } as const;
   await run(store, [{ kind: "update", collection: "c", id: "a", edits: [unset] }]);
-  const kind = (): string => store.read((snapshot) => snapshot.deltaSince("c", "a", 1).kind);
+  const kind = (): string =>
+    store.read(
+      (snapshot) => deltaSince(snapshot, store.identity.site, { collection: "c", id: "a" }, 1).kind,
+    );
   expect(kind()).toBe("delta");
   platform.nowMs += DAY_MS;
   await run(store, [{ kind: "horizon", time: timeOfMs(platform.nowMs) }]);
@@ -251,7 +257,9 @@ test("[D22] [D24] EVICT of a deleted seed keeps its tombstone; a second EVICT ch
 test("[D22] a write of another site to an evicted document reports that it is not held", async () => {
   const { store, platform } = await openStore();
   await run(store, [insert("a", { n: 1 })], [increment("a", 4)]);
-  const whole = store.read((snapshot) => snapshot.deltaSince("c", "a", 0).state);
+  const whole = store.read(
+    (snapshot) => deltaSince(snapshot, store.identity.site, { collection: "c", id: "a" }, 0).state,
+  );
   await run(store, [{ kind: "evict", collection: "c", id: "a" }]);
   const stamp = { time: timeOfMs(platform.nowMs) + 50, site: "00000000000000ee" };
   const { result } = await store.transact((transaction) => [

@@ -15,8 +15,15 @@ import { expect, test } from "vitest";
 import { histories } from "../../../protocol/test/support/test-size.ts";
 import { EMPTY_STATE, type Kids } from "../../src/crdt/state.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
+import {
+  attachmentOf,
+  attachmentReferences,
+  orphanedAttachments,
+  storedAttachments,
+} from "../../src/store/attachment-view.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import type { Store } from "../../src/store/store.ts";
+import { takeUpload } from "../../src/store/taken-upload.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
 import type { View } from "../../src/store/view.ts";
 import { indexHistory } from "../support/index-history.ts";
@@ -62,13 +69,13 @@ async function run(store: Store, ...operations: Operation[]): Promise<string[]> 
 
 function referencesTo(store: Store, content: string, limit?: number): Value[] {
   return store.read((snapshot) =>
-    [...snapshot.attachmentReferences(content, limit)].map(({ id }) => id),
+    [...attachmentReferences(snapshot, content, limit)].map(({ id }) => id),
   );
 }
 
 function orphansOf(store: Store): string[] {
   return store.read((snapshot) =>
-    snapshot.orphans(Number.MAX_SAFE_INTEGER, 100).map(({ id }) => id),
+    orphanedAttachments(snapshot, Number.MAX_SAFE_INTEGER, 100).map(({ id }) => id),
   );
 }
 
@@ -106,16 +113,16 @@ function addTokens(kids: Kids, contents: Set<string>): void {
 
 function checkAttachments(view: View, where: string): void {
   const tokens = tokensOf(view);
-  const recorded = [...view.attachments()].map(({ id }) => id);
+  const recorded = [...storedAttachments(view)].map(({ id }) => id);
   for (const id of new Set([...tokens.keys(), ...recorded])) {
-    const references = [...view.attachmentReferences(id)];
+    const references = [...attachmentReferences(view, id)];
     const documents = references.map((each) => `${each.collection} ${JSON.stringify(each.id)}`);
     expect(documents.sort(), `${where}, ${id}`).toEqual((tokens.get(id) ?? []).sort());
   }
-  const orphans = view.orphans(view.head.time, 1000).map(({ id }) => id);
+  const orphans = orphanedAttachments(view, view.head.time, 1000).map(({ id }) => id);
   expect(orphans.sort(), where).toEqual(recorded.filter((id) => !tokens.has(id)).sort());
   for (const id of recorded) {
-    expect(view.attachment(id)?.isOrphan, `${where}, ${id}`).toBe(!tokens.has(id));
+    expect(attachmentOf(view, id)?.isOrphan, `${where}, ${id}`).toBe(!tokens.has(id));
   }
   expect(view.head.attachments ?? 0, where).toBe(recorded.length);
 }
@@ -148,15 +155,18 @@ test("[K48] in any history an orphan has the time of the step that orphaned or a
       await run(store, operation);
       store.read((view) => {
         const tokens = tokensOf(view);
-        for (const { id } of view.attachments()) {
+        for (const { id } of storedAttachments(view)) {
           const isAttached = operation.kind === "attach" && operation.id === id;
           if (tokens.has(id)) expected.delete(id);
           else if (isAttached || !expected.has(id)) expected.set(id, view.head.time);
         }
         for (const id of expected.keys()) {
-          if (view.attachment(id) === undefined) expected.delete(id);
+          if (attachmentOf(view, id) === undefined) expected.delete(id);
         }
-        const found = view.orphans(view.head.time, 1000).map(({ id, time }) => [id, time]);
+        const found = orphanedAttachments(view, view.head.time, 1000).map(({ id, time }) => [
+          id,
+          time,
+        ]);
         expect(new Map(found as [string, number][]), `seed ${seed}`).toEqual(expected);
         orphaned += expected.size;
       });
@@ -170,14 +180,14 @@ test("[K45] a content is recorded with its length and uploader, and forgotten ag
   expect(store.read((snapshot) => Object.keys(snapshot.head))).not.toContain("attachments");
   expect(await run(store, attach("a", "ann", 7), attach("b"))).toEqual(["applied", "applied"]);
   store.read((snapshot) => {
-    expect(snapshot.attachment("a")).toEqual({ len: 7, by: ["ann"], isOrphan: true });
-    expect(snapshot.attachment("c")).toBeUndefined();
-    expect([...snapshot.attachments()]).toEqual([
+    expect(attachmentOf(snapshot, "a")).toEqual({ len: 7, by: ["ann"], isOrphan: true });
+    expect(attachmentOf(snapshot, "c")).toBeUndefined();
+    expect([...storedAttachments(snapshot)]).toEqual([
       { id: "a", len: 7 },
       { id: "b", len: 3 },
     ]);
-    expect([...snapshot.attachments("a")]).toEqual([{ id: "b", len: 3 }]);
-    expect([...snapshot.attachments("b")]).toEqual([]);
+    expect([...storedAttachments(snapshot, "a")]).toEqual([{ id: "b", len: 3 }]);
+    expect([...storedAttachments(snapshot, "b")]).toEqual([]);
     expect(snapshot.head.attachments).toBe(2);
   });
   expect(await run(store, detach("a"), detach("a"), detach("c"))).toEqual([
@@ -194,7 +204,7 @@ test("[K45] the last 64 uploaders are remembered, each once", async () => {
   const { store } = await openStore();
   const names = Array.from({ length: 66 }, (_, i) => `u${i}`);
   await run(store, ...names.map((name) => attach("a", name)), attach("a", "u5"));
-  const by = store.read((snapshot) => snapshot.attachment("a")?.by);
+  const by = store.read((snapshot) => attachmentOf(snapshot, "a")?.by);
   expect(by).toEqual([...names.slice(2).filter((name) => name !== "u5"), "u5"]);
 });
 
@@ -205,7 +215,7 @@ test("[K45] content in use that the same uploader attaches again changes nothing
   expect(await run(store, attach("a", "ann"))).toEqual(["unchanged"]);
   expect(store.read((snapshot) => snapshot.txnId)).toBe(before);
   expect(await run(store, attach("a", "bob"))).toEqual(["applied"]);
-  expect(store.read((snapshot) => snapshot.attachment("a"))).toEqual({
+  expect(store.read((snapshot) => attachmentOf(snapshot, "a"))).toEqual({
     len: 3,
     by: ["ann", "bob"],
     isOrphan: false,
@@ -228,7 +238,7 @@ test("[K45] content that a document refers to is not forgotten", async () => {
     ["unchanged", "applied", "applied", "applied"],
     ["applied", "unchanged"],
   ]);
-  expect(store.read((snapshot) => snapshot.attachment("a")?.isOrphan)).toBe(false);
+  expect(store.read((snapshot) => attachmentOf(snapshot, "a")?.isOrphan)).toBe(false);
   expect(problems(storage)).toEqual([]);
 });
 
@@ -254,7 +264,7 @@ test("[K46] references name the collection, and ids with a common prefix are kep
     ...ids.map((id, i): Operation => ({ ...insert({ k: i }, id), collection: `c${i}` })),
   );
   for (const [i, id] of ids.entries()) {
-    const found = store.read((snapshot) => [...snapshot.attachmentReferences(id)]);
+    const found = store.read((snapshot) => [...attachmentReferences(snapshot, id)]);
     expect(found).toEqual([{ collection: `c${i}`, id: { k: i } }]);
   }
   expect(problems(storage)).toEqual([]);
@@ -304,7 +314,7 @@ test("[K46] a token above a tombstone keeps its content until the tombstone is c
   );
   expect(store.read((snapshot) => snapshot.state("c", 1).state)).toEqual(EMPTY_STATE);
   expect(referencesTo(store, "a")).toEqual([]);
-  const found = store.read((snapshot) => snapshot.orphans(snapshot.head.time, 9));
+  const found = store.read((snapshot) => orphanedAttachments(snapshot, snapshot.head.time, 9));
   expect(found).toEqual([{ id: "a", time: timeOf(store) }]);
   expect(problems(storage)).toEqual([]);
 });
@@ -354,15 +364,16 @@ test("[K47] orphans are listed oldest first, up to a time and a number", async (
     await run(store, attach(id));
   }
   store.read((snapshot) => {
-    const all = snapshot.orphans(snapshot.head.time, 10);
+    const all = orphanedAttachments(snapshot, snapshot.head.time, 10);
     expect(all.map(({ id }) => id)).toEqual(["c", "a", "b"]);
     const second = all[1]?.time ?? 0;
-    expect(snapshot.orphans(second, 10)).toEqual(all.slice(0, 2));
-    expect(snapshot.orphans(second - 1, 10)).toEqual(all.slice(0, 1));
-    expect(snapshot.orphans(snapshot.head.time, 2)).toEqual(all.slice(0, 2));
-    for (const time of [0, -1, -1e12, Number.NaN]) expect(snapshot.orphans(time, 10)).toEqual([]);
-    expect(snapshot.orphans(Number.POSITIVE_INFINITY, 10)).toEqual(all);
-    expect(snapshot.orphans(snapshot.head.time, 0)).toEqual([]);
+    expect(orphanedAttachments(snapshot, second, 10)).toEqual(all.slice(0, 2));
+    expect(orphanedAttachments(snapshot, second - 1, 10)).toEqual(all.slice(0, 1));
+    expect(orphanedAttachments(snapshot, snapshot.head.time, 2)).toEqual(all.slice(0, 2));
+    for (const time of [0, -1, -1e12, Number.NaN])
+      expect(orphanedAttachments(snapshot, time, 10)).toEqual([]);
+    expect(orphanedAttachments(snapshot, Number.POSITIVE_INFINITY, 10)).toEqual(all);
+    expect(orphanedAttachments(snapshot, snapshot.head.time, 0)).toEqual([]);
   });
 });
 
@@ -372,7 +383,7 @@ test("[K48] an orphan that is attached again restarts its time", async () => {
   const first = timeOf(store);
   platform.nowMs += DAY_MS;
   expect(await run(store, attach("a"))).toEqual(["applied"]);
-  const found = store.read((snapshot) => snapshot.orphans(snapshot.head.time, 9));
+  const found = store.read((snapshot) => orphanedAttachments(snapshot, snapshot.head.time, 9));
   expect(found).toEqual([{ id: "a", time: timeOf(store) }]);
   expect(timeOf(store)).toBeGreaterThan(first);
 });
@@ -388,7 +399,7 @@ test("[K48] a reference that a late write removes leaves an orphan with the curr
   const send = async (number: number, before?: Uint8Array): Promise<Uint8Array> => {
     const sent = steps.slice(number - 1, number);
     const digest = uploadDigest(platform, before, sent);
-    await store.upload({ site, number, digest, steps: sent });
+    await takeUpload(store, { site, number, digest, steps: sent });
     return digest;
   };
   const digest = await send(1);
@@ -397,18 +408,18 @@ test("[K48] a reference that a late write removes leaves an orphan with the curr
   expect(orphansOf(store)).toEqual([]);
   const now = timeOf(store);
   await send(2, digest);
-  const found = store.read((snapshot) => snapshot.orphans(Number.MAX_SAFE_INTEGER, 9));
+  const found = store.read((snapshot) => orphanedAttachments(snapshot, Number.MAX_SAFE_INTEGER, 9));
   expect(found).toEqual([{ id: "a", time: now }]);
 });
 
 test("[K49] a token of absent content is written, and counts once the content is attached", async () => {
   const { store, storage } = await openStore();
   await run(store, insert(1, "a"));
-  expect(store.read((snapshot) => snapshot.attachment("a"))).toBeUndefined();
+  expect(store.read((snapshot) => attachmentOf(snapshot, "a"))).toBeUndefined();
   expect(referencesTo(store, "a")).toEqual([1]);
   expect(await run(store, detach("a"))).toEqual(["missing"]);
   await run(store, attach("a"));
-  expect(store.read((snapshot) => snapshot.attachment("a")?.isOrphan)).toBe(false);
+  expect(store.read((snapshot) => attachmentOf(snapshot, "a")?.isOrphan)).toBe(false);
   expect(keysOfKind(storage, "o")).toEqual([]);
   await run(store, remove(1));
   expect(orphansOf(store)).toEqual(["a"]);

@@ -4,6 +4,7 @@ import { histories } from "../../../protocol/test/support/test-size.ts";
 import { merge } from "../../src/crdt/merge.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import {
+  deltaSince,
   imageBefore,
   type LoggedTransaction,
   operationOfChange,
@@ -112,7 +113,9 @@ test("[D18] the delta since a version, merged into that version, gives the curre
     }
     const now = held.at(-1);
     for (const { state, version } of held) {
-      const delta = store.read((snapshot) => snapshot.deltaSince("cars", id, version));
+      const delta = store.read((snapshot) =>
+        deltaSince(snapshot, store.identity.site, { collection: "cars", id }, version),
+      );
       const merged = delta.kind === "full" ? delta.state : merge(state, delta.state);
       if (delta.kind === "delta") deltas++;
       expect(delta.version).toBe(now?.version);
@@ -134,7 +137,10 @@ test("[D21] a version that the log no longer reaches is answered with the whole 
   await apply(store, set(2));
   await apply(store, set(3));
   const kindFrom = (version: number): string =>
-    store.read((snapshot) => snapshot.deltaSince("c", "a", version).kind);
+    store.read(
+      (snapshot) =>
+        deltaSince(snapshot, store.identity.site, { collection: "c", id: "a" }, version).kind,
+    );
   expect([1, 2, 3].map(kindFrom)).toEqual(["delta", "delta", "delta"]);
   await apply(store, { kind: "trim", upTo: 2 });
   expect([1, 2, 3].map(kindFrom)).toEqual(["full", "delta", "delta"]);

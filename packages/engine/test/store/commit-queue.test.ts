@@ -11,6 +11,14 @@ function put(store: Store, id: string, n = 0): Promise<number> {
   return store.transact((transaction) => transaction.apply([operation])).then(({ txnId }) => txnId);
 }
 
+/** A transaction that a crash may lose. */
+function relaxed(store: Store, id: string): Promise<number> {
+  const operation: Operation = { kind: "insert", collection: "c", id, fields: { n: 0 } };
+  return store
+    .transact((transaction) => transaction.apply([operation]), { durability: "relaxed" })
+    .then(({ txnId }) => txnId);
+}
+
 function increment(store: Store, id: string): Promise<number> {
   return store
     .transact((transaction) => {
@@ -211,4 +219,35 @@ test("the length of the queue counts all requests that are not answered yet", as
   disk.releaseSyncs();
   await waiting;
   expect(store.stats().queueLength).toBe(0);
+});
+
+test("[K23] a group of relaxed transactions is one relaxed commit", async () => {
+  const { store, disk } = await openStore();
+  await Promise.all([relaxed(store, "a"), relaxed(store, "b"), store.transact(() => "nothing")]);
+  await relaxed(store, "c");
+  expect(disk.relaxedCount).toBe(2);
+});
+
+test("[K23] a group with one strict transaction is a strict commit", async () => {
+  const { store, disk } = await openStore();
+  await relaxed(store, "a");
+  expect(disk.relaxedCount).toBe(1);
+  await Promise.all([relaxed(store, "b"), put(store, "c"), relaxed(store, "d")]);
+  expect(disk.relaxedCount).toBe(0);
+  disk.crash({ relaxedLost: 9 });
+  const { store: again } = await openStore({}, testPlatform(), disk);
+  expect(["a", "b", "c", "d"].map((id) => fieldsOf(again, "c", id))).toEqual(
+    Array.from({ length: 4 }, () => ({ n: 0 })),
+  );
+});
+
+test("[K24] after a crash only the txnIds of lost relaxed transactions are used again", async () => {
+  const { store, disk } = await openStore();
+  expect(await put(store, "a")).toBe(1);
+  expect([await relaxed(store, "b"), await relaxed(store, "c")]).toEqual([2, 3]);
+  disk.crash({ relaxedLost: 1 });
+  const { store: again } = await openStore({}, testPlatform(), disk);
+  expect(fieldsOf(again, "c", "b")).toEqual({ n: 0 });
+  expect(fieldsOf(again, "c", "c")).toBeUndefined();
+  expect(await put(again, "d")).toBe(3);
 });

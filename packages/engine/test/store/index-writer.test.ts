@@ -15,6 +15,7 @@ import { expect, test } from "vitest";
 import { histories } from "../../../protocol/test/support/test-size.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { INDEXES_MAX } from "../../src/limits.ts";
+import { deltaSince } from "../../src/store/change-log.ts";
 import { entryPrefix, IDENTITY_KEY } from "../../src/store/keys.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -166,7 +167,9 @@ test("[K41] nested paths and `_id` are indexed; only shown fields count", async 
 test("[K41] EVICT, a document that returns by a merge, and the horizon leave indexes right", async () => {
   const { store, storage, platform } = await openStore();
   await run(store, create("by_n", ascending("n")), insert("a", { n: 1 }), insert("b", { n: 2 }));
-  const old = store.read((snapshot) => snapshot.deltaSince("c", "a", 0).state);
+  const old = store.read(
+    (snapshot) => deltaSince(snapshot, store.identity.site, { collection: "c", id: "a" }, 0).state,
+  );
   await run(store, { kind: "evict", collection: "c", id: "a" });
   expect(entries(store, "by_n")).toEqual([[2, "b"]]);
   await run(store, { kind: "merge", collection: "c", id: "a", state: stateToBytes(old) });

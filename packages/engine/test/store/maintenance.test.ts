@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { MAINTENANCE_BATCH } from "../../src/limits.ts";
 import { DEFAULT_RETENTION } from "../../src/store/maintenance.ts";
 import type { Store } from "../../src/store/store.ts";
+import { takeUpload } from "../../src/store/taken-upload.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
 import { openStore, problems } from "../support/open-store.ts";
 
@@ -85,7 +86,7 @@ test("[K29] the age of a transaction counts from its arrival, not from its stamp
     { time, operations: [{ kind: "update", collection: "c", id: "a", edits }] },
   ] as const;
   const digest = uploadDigest(platform, undefined, steps);
-  await store.upload({ site: "00000000000000aa", number: 1, digest, steps });
+  await takeUpload(store, { site: "00000000000000aa", number: 1, digest, steps });
   platform.nowMs += 120_000;
   await write(store, insert("b"));
   expect(await store.maintain()).toBe(0);

@@ -141,3 +141,35 @@ test("close waits for a held commit, and continues if it fails", async () => {
     failing.close(),
   ]);
 });
+
+test("[K6] a crash takes the newest relaxed commits, none from before a strict one", async () => {
+  const disk = new MemoryDisk();
+  const commit = (key: string, durability: "strict" | "relaxed"): Promise<void> =>
+    new MemoryKeyValue(disk).commit(new Map([[key, 1]]), { durability });
+  const keys = (): string[] => ["a", "b", "c", "d"].filter((key) => valueOn(disk, key) === 1);
+  await commit("a", "relaxed");
+  await commit("b", "strict");
+  await commit("c", "relaxed");
+  await commit("d", "relaxed");
+  expect(disk.relaxedCount).toBe(2);
+  expect(keys()).toEqual(["a", "b", "c", "d"]);
+  disk.crash({ relaxedLost: 1 });
+  expect(keys()).toEqual(["a", "b", "c"]);
+  // What a crash left is on the disk for good.
+  disk.crash({ relaxedLost: 9 });
+  expect(keys()).toEqual(["a", "b", "c"]);
+  await commit("d", "relaxed");
+  disk.crash({ relaxedLost: 9 });
+  expect(keys()).toEqual(["a", "b", "c"]);
+});
+
+test("[K6] a commit that reached the disk unacknowledged has all relaxed ones before it", async () => {
+  const disk = new MemoryDisk();
+  const storage = new MemoryKeyValue(disk);
+  await storage.commit(new Map([["a", 1]]), { durability: "relaxed" });
+  disk.holdSyncs();
+  void storage.commit(new Map([["b", 1]]));
+  await Promise.resolve();
+  disk.crash({ unsynced: "kept", relaxedLost: 1 });
+  expect([valueOn(disk, "a"), valueOn(disk, "b")]).toEqual([1, 1]);
+});

@@ -5,7 +5,12 @@ import { keyValueContract } from "../contract/key-value-contract.ts";
 
 keyValueContract("memory", () => {
   const disk = new MemoryDisk();
-  return { open: () => new MemoryKeyValue(disk), remove: () => undefined };
+  let crashes = 0;
+  return {
+    open: () => new MemoryKeyValue(disk),
+    remove: () => undefined,
+    crash: () => disk.crash({ relaxedLost: crashes++ % 4 }),
+  };
 });
 
 test("a storage without its own disk shares nothing with another", async () => {

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { MAINTENANCE_BATCH, UNAPPLIED_SITE_MS, UPLOADS_REMEMBERED } from "../../src/limits.ts";
 import { siteKey, unappliedKey } from "../../src/store/keys.ts";
 import type { Store } from "../../src/store/store.ts";
+import { lastUploadOf, takeUpload } from "../../src/store/taken-upload.ts";
 import { type CheckUpload, type Upload, uploadDigest } from "../../src/store/upload.ts";
 import { dump, fieldsOf, openStore, problems } from "../support/open-store.ts";
 import { replay } from "../support/replay.ts";
@@ -38,7 +39,7 @@ const REFUSING: CheckUpload = () => () => {
 };
 
 async function answer(store: Store, upload: Upload, owner: string): Promise<string> {
-  const given = await store.upload(upload, undefined, owner);
+  const given = await takeUpload(store, upload, undefined, owner);
   if (given.kind !== "taken") return given.kind;
   return `${given.record.outcome}${given.isReplay ? " before" : ""}`;
 }
@@ -64,10 +65,10 @@ test("[K63] another sender learns nothing of a site except the outcome of the sa
   const next = chain();
   const first = next(insert("a"));
   const second = next(increment("a"));
-  await store.upload(first, undefined, "ann");
-  await store.upload(second, undefined, "ann");
-  expect(store.known(SITE, "ann")).toBe(2);
-  expect(store.known(SITE, "bob")).toBe(0);
+  await takeUpload(store, first, undefined, "ann");
+  await takeUpload(store, second, undefined, "ann");
+  expect(lastUploadOf(store, SITE, "ann")).toBe(2);
+  expect(lastUploadOf(store, SITE, "bob")).toBe(0);
   // What was sent and not answered before the user changed has its effect once.
   expect(await answer(store, first, "bob")).toBe("applied before");
   expect(await answer(store, second, "bob")).toBe("applied before");
@@ -85,12 +86,12 @@ test("[K63] another sender learns nothing of a site except the outcome of the sa
 
 test("[K63] a refused upload claims its site; an upload without a sender claims none", async () => {
   const { store } = await openStore();
-  await store.upload(chain()(insert("a")), REFUSING, "ann");
+  await takeUpload(store, chain()(insert("a")), REFUSING, "ann");
   expect(await answer(store, chain()(insert("b")), "bob")).toBe("forked");
   const other = chain("00000000000000bb");
-  await store.upload(other(insert("c")));
+  await takeUpload(store, other(insert("c")));
   // As in a store from before: the next sender is the first.
-  expect(store.known("00000000000000bb", "bob")).toBe(1);
+  expect(lastUploadOf(store, "00000000000000bb", "bob")).toBe(1);
   expect(await answer(store, other(increment("c")), "bob")).toBe("applied");
   expect(await answer(store, other(increment("c")), "ann")).toBe("forked");
 });
@@ -98,12 +99,12 @@ test("[K63] a refused upload claims its site; an upload without a sender claims 
 test("[K63] [K64] [K20] owners and times are in the log: a replay gives the same keys and values", async () => {
   const { store, storage, platform: host } = await openStore();
   const next = chain();
-  await store.upload(next(insert("a")), REFUSING, "ann");
-  await store.upload(next(insert("b")), undefined, "ann");
-  await store.upload(chain("00000000000000bb")(insert("c")), REFUSING, "bob");
+  await takeUpload(store, next(insert("a")), REFUSING, "ann");
+  await takeUpload(store, next(insert("b")), undefined, "ann");
+  await takeUpload(store, chain("00000000000000bb")(insert("c")), REFUSING, "bob");
   host.nowMs += UNAPPLIED_SITE_MS + 1;
   await store.transact((transaction) => transaction.apply([insert("z")]));
-  await store.upload(chain("00000000000000cc", host.nowMs)(insert("d")), REFUSING, "bob");
+  await takeUpload(store, chain("00000000000000cc", host.nowMs)(insert("d")), REFUSING, "bob");
   await store.maintain();
   const made = await replay(storage, store.identity.site);
   const held = dump(storage);
@@ -115,22 +116,22 @@ test("[K63] [K64] [K20] owners and times are in the log: a replay gives the same
 test("[K64] a site without an applied upload is forgotten after a day, and its name is free", async () => {
   const { store, storage, platform: host } = await openStore();
   const refused = chain();
-  await store.upload(refused(insert("a")), REFUSING, "ann");
+  await takeUpload(store, refused(insert("a")), REFUSING, "ann");
   const applied = chain("00000000000000bb");
-  await store.upload(applied(insert("b")), REFUSING, "ann");
-  await store.upload(applied(insert("b")), undefined, "ann");
-  await store.upload(applied(insert("c")), REFUSING, "ann");
+  await takeUpload(store, applied(insert("b")), REFUSING, "ann");
+  await takeUpload(store, applied(insert("b")), undefined, "ann");
+  await takeUpload(store, applied(insert("c")), REFUSING, "ann");
   host.nowMs += UNAPPLIED_SITE_MS - 1000;
   // Its last upload counts, not its first.
-  await store.upload(refused(insert("a")), REFUSING, "ann");
+  await takeUpload(store, refused(insert("a")), REFUSING, "ann");
   host.nowMs += 2000;
   await store.transact((transaction) => transaction.apply([insert("z")]));
   await store.maintain();
-  expect([store.known(SITE), store.known("00000000000000bb")]).toEqual([2, 3]);
+  expect([lastUploadOf(store, SITE), lastUploadOf(store, "00000000000000bb")]).toEqual([2, 3]);
   host.nowMs += UNAPPLIED_SITE_MS;
   await store.transact((transaction) => transaction.apply([increment("z")]));
   await store.maintain();
-  expect([store.known(SITE), store.known("00000000000000bb")]).toEqual([0, 3]);
+  expect([lastUploadOf(store, SITE), lastUploadOf(store, "00000000000000bb")]).toEqual([0, 3]);
   expect(problems(storage)).toEqual([]);
   // A peer that goes on is told to take a new site; from its first upload on the name is anybody's.
   expect(await answer(store, refused(insert("d")), "ann")).toBe("forked");
@@ -141,11 +142,11 @@ test("[K64] sites are forgotten in bounded transactions", async () => {
   const { store, platform: host } = await openStore();
   const count = MAINTENANCE_BATCH / 2;
   const uploads = Array.from({ length: count }, (_, i) =>
-    store.upload(chain((i + 1).toString(16).padStart(16, "0"))(insert("a")), REFUSING, "ann"),
+    takeUpload(store, chain((i + 1).toString(16).padStart(16, "0"))(insert("a")), REFUSING, "ann"),
   );
   const long = chain("ffffffffffffffff");
   for (let i = 0; i < UPLOADS_REMEMBERED + 10; i++) {
-    uploads.push(store.upload(long(insert("a")), REFUSING, "ann"));
+    uploads.push(takeUpload(store, long(insert("a")), REFUSING, "ann"));
   }
   await Promise.all(uploads);
   expect(sites(store)).toBe(count + 1);
@@ -170,8 +171,8 @@ test("[K64] sites are forgotten in bounded transactions", async () => {
 
 test("[K30] verify finds a wrong index of sites without an applied upload, in both directions", async () => {
   const { store, storage } = await openStore();
-  await store.upload(chain()(insert("a")), REFUSING, "ann");
-  await store.upload(chain("00000000000000bb")(insert("b")), undefined, "ann");
+  await takeUpload(store, chain()(insert("a")), REFUSING, "ann");
+  await takeUpload(store, chain("00000000000000bb")(insert("b")), undefined, "ann");
   expect(problems(storage)).toEqual([]);
   const { unappliedAt } = dump(storage).get(siteKey(SITE)) as { unappliedAt: number };
   await storage.commit(new Map([[unappliedKey(unappliedAt, SITE), undefined]]));

@@ -179,7 +179,9 @@ test("a request that is evaluated asynchronously, or a transaction after its end
 
 test("the name of a request is kept in the log", async () => {
   const { store } = await openStore();
-  await store.transact((transaction) => transaction.apply([insert({}) as Operation]), "request 7");
+  await store.transact((transaction) => transaction.apply([insert({}) as Operation]), {
+    requestId: "request 7",
+  });
   const record = store.read((snapshot) => snapshot.reader.get(transactionKey(1)));
   expect(record).toMatchObject({ requestId: "request 7", at: START_MS });
 });

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import { Store } from "../../src/store/store.ts";
+import { lastUploadOf, takeUpload } from "../../src/store/taken-upload.ts";
 import { type CheckUpload, type Upload, uploadDigest } from "../../src/store/upload.ts";
 import type { UploadStep } from "../../src/store/upload-step.ts";
 import { fieldsOf, type OpenStore, openStore, problems } from "../support/open-store.ts";
@@ -35,7 +36,7 @@ function increment(id: string, by: number): UploadOperation {
 }
 
 async function outcome(store: Store, upload: Upload): Promise<string> {
-  const answer = await store.upload(upload);
+  const answer = await takeUpload(store, upload);
   if (answer.kind !== "taken") return answer.kind;
   return `${answer.record.outcome}${answer.isReplay ? " before" : ""} at ${answer.record.txnId}`;
 }
@@ -56,7 +57,7 @@ test("[K27] an upload applies once, and a repeat gets the recorded outcome", asy
 test("[K27] a repeat that arrives while the first is being flushed applies once", async () => {
   const { store } = await openStore();
   const next = chain();
-  await store.upload(next(insert("a", {})));
+  await takeUpload(store, next(insert("a", {})));
   const upload = next(increment("a", 1));
   const answers = await Promise.all([outcome(store, upload), outcome(store, upload)]);
   expect(answers).toEqual(["applied at 2", "applied before at 2"]);
@@ -68,8 +69,8 @@ test("[K27] a repeat with the same digest and other steps is a fork, and reveals
   const next = chain();
   const first = next(insert("a", {}));
   const second = next(increment("a", 1));
-  await store.upload(first);
-  await store.upload(second);
+  await takeUpload(store, first);
+  await takeUpload(store, second);
   const others: readonly unknown[] = [
     insert("b", {}),
     { id: "b" },
@@ -79,10 +80,10 @@ test("[K27] a repeat with the same digest and other steps is a fork, and reveals
   for (const { steps: _, ...named } of [first, second]) {
     for (const other of others) {
       const steps = [{ time: NOW, operations: [other as UploadOperation] }];
-      expect(await store.upload({ ...named, steps })).toEqual({ kind: "forked" });
+      expect(await takeUpload(store, { ...named, steps })).toEqual({ kind: "forked" });
     }
   }
-  const again = await store.upload(second);
+  const again = await takeUpload(store, second);
   expect(again.kind === "taken" && again.documents).toEqual([{ collection: "c", id: "a" }]);
 });
 
@@ -92,8 +93,8 @@ test("[K27] two stores that write as one site are detected", async () => {
   const clone = chain();
   const shared = original(insert("a", {}));
   clone(insert("a", {}));
-  await store.upload(shared);
-  await store.upload(original(increment("a", 1)));
+  await takeUpload(store, shared);
+  await takeUpload(store, original(increment("a", 1)));
   expect(await outcome(store, clone(increment("a", 7)))).toBe("forked");
   expect(await outcome(store, clone(increment("a", 1)))).toBe("forked");
   expect(fieldsOf(store, "c", "a")).toEqual({ k: 1 });
@@ -108,9 +109,12 @@ test("[K27] an upload that claims this store's own site is a fork", async () => 
 test("[K27] a gap in the uploads of a site is answered with the known number", async () => {
   const { store } = await openStore();
   const next = chain();
-  await store.upload(next(insert("a", {})));
+  await takeUpload(store, next(insert("a", {})));
   next(increment("a", 1));
-  expect(await store.upload(next(increment("a", 1)))).toEqual({ kind: "unknown_site", known: 1 });
+  expect(await takeUpload(store, next(increment("a", 1)))).toEqual({
+    kind: "unknown_site",
+    known: 1,
+  });
 });
 
 test("[K27] a refused upload changes nothing, is remembered, and does not delay later ones", async () => {
@@ -128,7 +132,7 @@ test("[K27] an upload of a wrong shape is refused with the place", async () => {
   const { store } = await openStore();
   const next = chain();
   const odd = { kind: "update", collection: "c", id: "a", edits: [{ kind: "paint" }] };
-  const answer = await store.upload(next(odd as unknown as UploadOperation));
+  const answer = await takeUpload(store, next(odd as unknown as UploadOperation));
   expect(answer).toMatchObject({ kind: "taken", record: { outcome: "refused" } });
   expect(answer.kind === "taken" && answer.record.reason).toContain("edits[0]");
 });
@@ -144,7 +148,7 @@ test("[D25] an upload from a clock too far ahead is not applied, and may be sent
     digest: uploadDigest(platform, undefined, steps),
     steps,
   };
-  await expect(store.upload(upload)).rejects.toMatchObject({ code: "clock.ahead" });
+  await expect(takeUpload(store, upload)).rejects.toMatchObject({ code: "clock.ahead" });
   expect(await outcome(store, chain()(insert("a", {})))).toBe("applied at 1");
 });
 
@@ -152,10 +156,10 @@ test("[D6] increments of many sites add up, each with its own sum", async () => 
   const { store } = await openStore();
   const first = chain("00000000000000aa");
   const second = chain("00000000000000bb");
-  await store.upload(first(insert("a", {})));
-  await store.upload(first(increment("a", 1)));
-  await store.upload(second(increment("a", 10)));
-  await store.upload(first(increment("a", 2)));
+  await takeUpload(store, first(insert("a", {})));
+  await takeUpload(store, first(increment("a", 1)));
+  await takeUpload(store, second(increment("a", 10)));
+  await takeUpload(store, first(increment("a", 2)));
   await store.transact((transaction) => transaction.apply([increment("a", 100)]));
   expect(fieldsOf(store, "c", "a")).toEqual({ k: 113 });
 });
@@ -163,9 +167,9 @@ test("[D6] increments of many sites add up, each with its own sum", async () => 
 test("[K27] stamps of a site that do not increase are refused", async () => {
   const { store } = await openStore();
   const next = chain();
-  await store.upload(next(insert("a", {})));
+  await takeUpload(store, next(insert("a", {})));
   const first = next(increment("a", 10));
-  await store.upload(first);
+  await takeUpload(store, first);
   const steps: UploadStep[] = [{ time: NOW - 5000, operations: [increment("a", 10)] }];
   const digest = uploadDigest(platform, first.digest, steps);
   expect(await outcome(store, { site: SITE, number: 3, digest, steps })).toBe("refused at 3");
@@ -182,7 +186,7 @@ test("[K27] malformed data is refused as an upload and not remembered", async ()
     { site: "zz" },
     { site: "0".repeat(16) },
   ]) {
-    await expect(store.upload({ ...good, ...odd })).rejects.toMatchObject({
+    await expect(takeUpload(store, { ...good, ...odd })).rejects.toMatchObject({
       code: "operation.invalid",
     });
   }
@@ -220,22 +224,22 @@ test("[S28] the answer names each written document once, also for a repeated upl
     { collection: "c", id: "a" },
     { collection: "c", id: "b" },
   ];
-  const answers = [await store.upload(first), await store.upload(first)];
+  const answers = [await takeUpload(store, first), await takeUpload(store, first)];
   for (const answer of answers) {
     expect(answer.kind === "taken" && answer.documents).toEqual(documents);
   }
-  const refused = await store.upload(next(increment("a", 1), increment("nowhere", 1)));
+  const refused = await takeUpload(store, next(increment("a", 1), increment("nowhere", 1)));
   expect(refused.kind === "taken" && refused.documents).toEqual([]);
 });
 
 test("[S4] the number of the last upload is known for each site", async () => {
   const { store } = await openStore();
   const next = chain();
-  expect(store.known(SITE)).toBe(0);
-  await store.upload(next(insert("a", {})));
-  await store.upload(next(increment("nowhere", 1)));
-  expect(store.known(SITE)).toBe(2);
-  expect(store.known("00000000000000bb")).toBe(0);
+  expect(lastUploadOf(store, SITE)).toBe(0);
+  await takeUpload(store, next(insert("a", {})));
+  await takeUpload(store, next(increment("nowhere", 1)));
+  expect(lastUploadOf(store, SITE)).toBe(2);
+  expect(lastUploadOf(store, "00000000000000bb")).toBe(0);
 });
 
 test("[S26] a permission checker sees each step before and after; a refused upload leaves no trace", async () => {
@@ -251,9 +255,10 @@ test("[S26] a permission checker sees each step before and after; a refused uplo
       return outcomes;
     };
   const next = chain();
-  await store.upload(next(insert("a", { n: 1 })), checker);
+  await takeUpload(store, next(insert("a", { n: 1 })), checker);
   const edits = [{ kind: "set", path: ["n"], value: 2 }] as const;
-  const answer = await store.upload(
+  const answer = await takeUpload(
+    store,
     next({ kind: "update", collection: "c", id: "a", edits }),
     checker,
   );
@@ -279,14 +284,14 @@ test("[S24] another site's INITIAL is below the writes that it did not see, whic
   const { store } = await openStore();
   const first = chain();
   const second = chain("00000000000000bb");
-  await store.upload(first(insert("a", { n: 1 })));
-  await store.upload(second(seed("a")));
-  await store.upload(second(seed("b")));
-  await store.upload(first(insert("b", { n: 1 })));
+  await takeUpload(store, first(insert("a", { n: 1 })));
+  await takeUpload(store, second(seed("a")));
+  await takeUpload(store, second(seed("b")));
+  await takeUpload(store, first(insert("b", { n: 1 })));
   expect(fieldsOf(store, "c", "a")).toEqual({ n: 1, color: "red" });
   expect(fieldsOf(store, "c", "b")).toEqual({ n: 1, color: "red" });
-  await store.upload(first({ kind: "delete", collection: "c", id: "a" }));
-  await store.upload(second(seed("a")));
+  await takeUpload(store, first({ kind: "delete", collection: "c", id: "a" }));
+  await takeUpload(store, second(seed("a")));
   expect(fieldsOf(store, "c", "a")).toBeUndefined();
 });
 
@@ -318,7 +323,7 @@ test("[K27] the digest of a large upload, and its document list, are computed a 
   for (const isReplay of [false, true]) {
     read = 0;
     most = 0;
-    const answer = await store.upload(upload);
+    const answer = await takeUpload(store, upload);
     expect(answer).toMatchObject({ kind: "taken", isReplay, record: { outcome: "applied" } });
     expect(answer.kind === "taken" && answer.documents.length).toBe(5000);
     expect(most).toBeGreaterThan(0);
@@ -336,7 +341,7 @@ test("[S26] an upload that writes nothing is refused: no permission would be che
     uploads.ofSteps([insert("a", { n: 1 })], []),
   ];
   const reported = [];
-  for (const upload of empty) reported.push(outcomeOf(await store.upload(upload)));
+  for (const upload of empty) reported.push(outcomeOf(await takeUpload(store, upload)));
   expect(reported).toEqual([
     "refused: expected at least one step at steps",
     "refused: expected at least one operation at steps[0].operations",

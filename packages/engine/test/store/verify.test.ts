@@ -12,6 +12,7 @@ import {
   referenceKey,
 } from "../../src/store/keys.ts";
 import { UPLOADERS_MAX } from "../../src/store/records.ts";
+import { takeUpload } from "../../src/store/taken-upload.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
 import { dump, type OpenStore, openStore, problems } from "../support/open-store.ts";
 
@@ -40,7 +41,7 @@ async function sample(): Promise<OpenStore> {
   );
   const steps = [{ time: 5, operations: [{ kind: "delete", collection: "c", id: "x" }] }] as const;
   const digest = uploadDigest(opened.platform, undefined, steps);
-  await opened.store.upload({ site: "00000000000000aa", number: 1, digest, steps });
+  await takeUpload(opened.store, { site: "00000000000000aa", number: 1, digest, steps });
   await opened.store.close();
   return opened;
 }

@@ -18,6 +18,7 @@ import type { KeyValue } from "../../src/platform.ts";
 import type { IndexDefinition, IndexEntry, IndexRange } from "../../src/store/index-entry.ts";
 import type { Bound } from "../../src/store/keys.ts";
 import { Store } from "../../src/store/store.ts";
+import { takeUpload } from "../../src/store/taken-upload.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
 import type { StoredDocument, View } from "../../src/store/view.ts";
 import { type Random, seededRandom, type TestPlatform, testPlatform } from "./test-platform.ts";
@@ -159,7 +160,7 @@ async function sendUpload(
   chain.digest = uploadDigest(platform, chain.digest, steps);
   chain.number++;
   const { digest, number } = chain;
-  await store.upload({ site: "00000000000000aa", number, digest, steps });
+  await takeUpload(store, { site: "00000000000000aa", number, digest, steps });
 }
 
 function randomText(random: Random): Operation {

@@ -8,10 +8,11 @@ import { isShown } from "../../src/crdt/show.ts";
 import { partsOf } from "../../src/crdt/state-parts.ts";
 import { PeerStore } from "../../src/peer/peer-store.ts";
 import type { OwnUpload } from "../../src/peer/sequenced-upload.ts";
-import { MemoryDisk } from "../../src/store/memory-disk.ts";
+import { type Crash, MemoryDisk } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import type { UploadOutcome } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
+import { takeUpload } from "../../src/store/taken-upload.ts";
 import { openStore } from "./open-store.ts";
 import { type TestPlatform, testPlatform } from "./test-platform.ts";
 
@@ -95,10 +96,10 @@ export async function syncUpTo({ disk }: PeerPair, count: number): Promise<boole
 export async function crashAfter(
   pair: PeerPair,
   count: number,
-  unsynced: "lost" | "kept" = "lost",
+  crash: Crash = {},
 ): Promise<boolean> {
   if (!(await syncUpTo(pair, count))) return false;
-  pair.disk.crash({ unsynced });
+  pair.disk.crash(crash);
   pair.disk.releaseSyncs();
   return true;
 }
@@ -147,7 +148,7 @@ export async function upload(
   sequenced: OwnUpload,
 ): Promise<Outcome> {
   const { site, number, digest, steps } = sequenced;
-  const answer = await server.upload({ site, number, digest, steps });
+  const answer = await takeUpload(server, { site, number, digest, steps });
   if (answer.kind !== "taken") throw new Error(`the upload is ${answer.kind}`);
   const { txnId, outcome, reason } = answer.record;
   const documents = answer.documents.map(

@@ -18,7 +18,8 @@ import { type DocumentState, EMPTY_STATE } from "../../src/crdt/state.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { stateOfParts } from "../../src/crdt/state-parts.ts";
 import type { OwnUpload } from "../../src/peer/sequenced-upload.ts";
-import { findTransaction } from "../../src/store/change-log.ts";
+import { deltaSince, findTransaction } from "../../src/store/change-log.ts";
+import { takeUpload } from "../../src/store/taken-upload.ts";
 import type { CheckUpload } from "../../src/store/upload.ts";
 import { describeState } from "./dump.ts";
 import { dump } from "./open-store.ts";
@@ -72,9 +73,12 @@ export class PeerWalk {
     const statements = isOne
       ? [this.#operations(true)]
       : [this.#operations(false), this.#operations(false)];
-    const { txnId } = await peer.store.transact((transaction) => {
-      for (const operations of statements) transaction.apply(operations);
-    }, requestId);
+    const { txnId } = await peer.store.transact(
+      (transaction) => {
+        for (const operations of statements) transaction.apply(operations);
+      },
+      { requestId },
+    );
     const record = peer.store.read((snapshot) => findTransaction(snapshot, txnId));
     if (record?.requestId !== requestId) return;
     for (const { time, operations } of record.steps) {
@@ -112,7 +116,9 @@ export class PeerWalk {
     const from = this.model.versionOf(id);
     const whole = entryOf(this.pair.server, "c", id);
     if (whole[0] !== "put" || from === 0 || this.random.oneIn(3)) return whole;
-    const delta = this.pair.server.read((snapshot) => snapshot.deltaSince("c", id, from));
+    const delta = this.pair.server.read((snapshot) =>
+      deltaSince(snapshot, this.pair.server.identity.site, { collection: "c", id }, from),
+    );
     if (delta.kind === "full") return whole;
     return ["delta", id, delta.version, from, stateToBytes(delta.state)];
   }
@@ -153,7 +159,7 @@ export class PeerWalk {
     if (next === undefined) return;
     this.#sent = next.number;
     const checker: CheckUpload | undefined = this.random.oneIn(4) ? refuseAll : undefined;
-    const answer = await server.upload(next, checker);
+    const answer = await takeUpload(server, next, checker);
     if (answer.kind !== "taken") throw new Error(`the upload is ${answer.kind}`);
     const { outcome: kind, txnId: txn, reason } = answer.record;
     const { site, number, commitId } = next;

@@ -7,6 +7,7 @@ import type { AccessRule } from "../../src/query/permission/permissions.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { parseFilter } from "../../src/query/syntax/parse-filter.ts";
 import type { Expression } from "../../src/query/syntax/tree.ts";
+import { attachmentReferences } from "../../src/store/attachment-view.ts";
 import { documentKey, metaKey } from "../../src/store/keys.ts";
 import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import type { StoredDocument } from "../../src/store/view.ts";
@@ -175,6 +176,6 @@ function marked(value: Value | undefined, mark: unknown): string[] {
 export function mayReadContent(world: FuzzWorld, { store }: Peer, id: string): boolean {
   const { read, contents } = world;
   const isHis = contents.some((content) => content.id === id && content.by === CALLER);
-  const isReferred = store.read((view) => [...view.attachmentReferences(id, 1)].length > 0);
+  const isReferred = store.read((view) => [...attachmentReferences(view, id, 1)].length > 0);
   return read.everything || isHis || isReferred;
 }

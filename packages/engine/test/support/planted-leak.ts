@@ -2,7 +2,8 @@
  * Planted leaks: the barrier with a hole in it. A comparison that finds none of them proves nothing.
  */
 
-import { Authority, type CollectionRule } from "../../src/query/permission/authority.ts";
+import { Authority } from "../../src/query/permission/authority.ts";
+import type { CollectionRule } from "../../src/query/permission/collection-rule.ts";
 import { NarrowedView } from "../../src/query/permission/narrowed-view.ts";
 import { PermissionChecker } from "../../src/query/permission/permission-checker.ts";
 import { Requests } from "../../src/query/system/requests.ts";

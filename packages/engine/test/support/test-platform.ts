@@ -6,7 +6,9 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { RE2JS } from "re2js";
+import { PLAN_EXPLAINER } from "../../src/explain/index.ts";
 import type { Pattern, PatternMatch, Platform } from "../../src/platform.ts";
+import type { PlanExplainer } from "../../src/query/run/plan-explainer.ts";
 
 /** 2026-01-01T00:00:00Z */
 export const START_MS = 1_767_225_600_000;
@@ -34,6 +36,7 @@ export function testPlatform(seed = 1): TestPlatform {
     sha256: (bytes: Uint8Array): Uint8Array =>
       new Uint8Array(createHash("sha256").update(bytes).digest()),
     pattern: compilePattern,
+    explainer: (): PlanExplainer => PLAN_EXPLAINER,
   };
   return platform;
 }

@@ -14,6 +14,7 @@ import {
 } from "@bigpeer/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Store } from "../../src/store/store.ts";
+import { lastUploadOf, takeUpload } from "../../src/store/taken-upload.ts";
 import type { Upload } from "../../src/store/upload.ts";
 import type { Admission } from "../../src/sync/session/session-event.ts";
 import { SyncServer, type SyncServerOptions } from "../../src/sync/sync-server.ts";
@@ -148,7 +149,7 @@ describe("connection", () => {
   test("[S4] welcome has the history, the app, the position and the known number of the site", async () => {
     const { store, write, client, peer } = await bench();
     await write(insert("a", {}));
-    await store.upload(peer.next(insert("b", {})));
+    await takeUpload(store, peer.next(insert("b", {})));
     const first = client();
     first.say(helloOf("full", { site: peer.site }));
     expect(await first.next("welcome")).toMatchObject({
@@ -285,7 +286,7 @@ describe("connection", () => {
     const other = await session();
     const client = await session();
     const fault = new Error("a fault of ours");
-    store.known = () => {
+    store.read = () => {
       throw fault;
     };
     client.say({ t: "site", site: "00000000000000bb" });
@@ -454,7 +455,7 @@ describe("uploads", () => {
     const { store, session, peer, platform } = await bench();
     const former = new SiteUploads(platform, "00000000000000bb");
     const sent = former.next(insert("a", { n: 1 }));
-    await store.upload(sent);
+    await takeUpload(store, sent);
     const client = await session();
     client.say({ t: "site", site: former.site });
     expect(await client.next("site")).toEqual({ t: "site", site: former.site, known: 1 });
@@ -491,18 +492,18 @@ describe("uploads", () => {
     client.say(messageOf(peer.at(timeOfMs(START_MS + 86_400_000), [insert("a", {})])));
     expect(await client.next("forked")).toEqual({ t: "forked", site: peer.site, number: 1 });
     expect(await client.next("bye")).toMatchObject({ code: "busy" });
-    expect(store.known(peer.site)).toBe(0);
+    expect(lastUploadOf(store, peer.site)).toBe(0);
   });
 
   test("an upload that the store cannot write ends the session, to be sent again", async () => {
     const { store, session, peer } = await bench();
     const client = await session();
-    const upload = store.upload.bind(store);
-    store.upload = () => Promise.reject(new PeerError("store.full", "the disk is full"));
+    const transact = store.transactInSteps.bind(store);
+    store.transactInSteps = () => Promise.reject(new PeerError("store.full", "the disk is full"));
     const message = messageOf(peer.next(insert("a", {})));
     client.say(message);
     expect(await client.next("bye")).toMatchObject({ code: "busy", after: 1000 });
-    store.upload = upload;
+    store.transactInSteps = transact;
     const again = await session();
     again.say(message);
     expect((await again.next("committed")).outcomes[0]?.kind).toBe("applied");

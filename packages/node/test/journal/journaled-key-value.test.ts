@@ -6,6 +6,7 @@ import type { Snapshot } from "@bigpeer/engine";
 import type { Value } from "@bigpeer/protocol";
 import { afterEach, expect, test, vi } from "vitest";
 import { keyValueContract } from "../../../engine/test/contract/key-value-contract.ts";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import type { JournalLimits } from "../../src/journal/journal-limits.ts";
 import { type JournaledLmdb, openJournaled } from "../../src/journal/journaled-key-value.ts";
 import { LmdbTree } from "../../src/lmdb/lmdb-tree.ts";
@@ -18,7 +19,10 @@ const TINY: Partial<JournalLimits> = {
   layerKeys: 8,
 };
 
-for (const [name, limits] of Object.entries({ journal: {}, "journal with tiny limits": TINY })) {
+/** `npm test` tries the contract on each storage once, as it is used. */
+const LIMITS = sized({ journal: {} }, { journal: {}, "journal with tiny limits": TINY });
+
+for (const [name, limits] of Object.entries(LIMITS)) {
   keyValueContract(name, () => {
     const folder = mkdtempSync(join(tmpdir(), "bigpeer-journal-"));
     return {

@@ -43,7 +43,8 @@ async function write(number: number, peer: OpenedPeer): Promise<void> {
   const life = `${Date.now().toString(36)}${process.pid.toString(36)}`;
   const team = teamOf(number);
   for (let n = 0; state.isWriting; n++) {
-    await new Promise((resolve) => setTimeout(resolve, 200 + Math.random() * 1800));
+    // Each total goes to all peers: at shorter pauses a small machine works off the writes for minutes.
+    await new Promise((resolve) => setTimeout(resolve, 1000 + Math.random() * 9000));
     // The total comes from the server: without it nothing can be added to.
     const total = await peer.store.execute("SELECT * FROM totals WHERE _id = :team", { team });
     if (!state.isWriting || total.items.length === 0) continue;

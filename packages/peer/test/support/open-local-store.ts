@@ -6,6 +6,7 @@ import { MemoryKeyValue, Store } from "@bigpeer/engine/store";
 import { nodePlatform } from "@bigpeer/node";
 import { onTestFinished } from "vitest";
 import { LocalStore, type LocalStoreOptions } from "../../src/local-store.ts";
+import { nodeHost } from "../../src/node/node-host.ts";
 
 export interface OpenLocalStore {
   readonly local: LocalStore;
@@ -24,7 +25,7 @@ export async function openLocalStore(
   };
   const refused = (): [] => [];
   const clearRefused = (): Promise<number> => Promise.resolve(0);
-  const base = { store, platform: nodePlatform, appId: "test" };
+  const base = { store, platform: nodePlatform, host: nodeHost, appId: "test" };
   const options = { ...base, onError, refused, clearRefused };
   const local = new LocalStore({ ...options, ...change });
   onTestFinished(async () => {

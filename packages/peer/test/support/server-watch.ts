@@ -47,7 +47,7 @@ export class ServerWatch {
     return new ServerWatch(path, served);
   }
 
-  /** The longest time in which the loop did nothing else, since it was last asked. */
+  /** Since it was last asked. */
   async loop(): Promise<LoopReading> {
     return (await this.#ask("loop")) as LoopReading;
   }

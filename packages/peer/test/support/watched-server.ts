@@ -11,12 +11,12 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { isMainThread } from "node:worker_threads";
 
-/** How long the loop came to nothing else, at the most. */
+/** What the loop did since it was last asked, without rest and without waiting for a processor. */
 export interface LoopReading {
-  /** From one look to the next, without rest and without waiting for a processor. */
+  /** How long it came to nothing else, at the most. */
   readonly heldMs: number;
-  /** All of that time: what else the machine does is in it. */
-  readonly wallMs: number;
+  /** In all. */
+  readonly workedMs: number;
 }
 
 export interface MemoryReading {
@@ -33,7 +33,6 @@ const PAUSE_MS = 250;
 
 /** All since the process began. */
 interface Times {
-  readonly wallMs: number;
   /** Not resting. */
   readonly activeMs: number;
   /** On a processor, and ready for one; 0 where the system does not tell. */
@@ -41,13 +40,13 @@ interface Times {
   readonly waitedMs: number;
 }
 
-let worst: LoopReading = { heldMs: 0, wallMs: 0 };
+let reading: LoopReading = { heldMs: 0, workedMs: 0 };
 let last = timesNow();
 
 function timesNow(): Times {
   const { active: activeMs } = performance.eventLoopUtilization();
   const [busy, waited] = schedule();
-  return { wallMs: performance.now(), activeMs, busyMs: busy / 1e6, waitedMs: waited / 1e6 };
+  return { activeMs, busyMs: busy / 1e6, waitedMs: waited / 1e6 };
 }
 
 function schedule(): readonly [busyNs: number, waitedNs: number] {
@@ -62,11 +61,13 @@ function schedule(): readonly [busyNs: number, waitedNs: number] {
 
 function look(): void {
   const now = timesNow();
-  const wallMs = now.wallMs - last.wallMs;
   // What it waited while it was resting is in neither, so the processor's time is the least of it.
   const activeMs = now.activeMs - last.activeMs - (now.waitedMs - last.waitedMs);
   const heldMs = Math.max(activeMs, now.busyMs - last.busyMs);
-  worst = { heldMs: Math.max(worst.heldMs, heldMs), wallMs: Math.max(worst.wallMs, wallMs) };
+  reading = {
+    heldMs: Math.max(reading.heldMs, heldMs),
+    workedMs: reading.workedMs + heldMs,
+  };
   last = now;
 }
 
@@ -75,9 +76,9 @@ if (isMainThread) setInterval(look, LOOK_MS).unref();
 
 function loop(): LoopReading {
   look();
-  const reading = worst;
-  worst = { heldMs: 0, wallMs: 0 };
-  return reading;
+  const done = reading;
+  reading = { heldMs: 0, workedMs: 0 };
+  return done;
 }
 
 async function memory(): Promise<MemoryReading> {
@@ -96,8 +97,8 @@ if (path !== undefined && isMainThread) {
   createServer((socket) => {
     socket.on("error", () => undefined);
     socket.once("data", (word) => {
-      const reading = word.toString() === "memory" ? memory() : Promise.resolve(loop());
-      void reading.then((reported) => socket.end(JSON.stringify(reported)));
+      const answer = word.toString() === "memory" ? memory() : Promise.resolve(loop());
+      void answer.then((reported) => socket.end(JSON.stringify(reported)));
     });
   })
     .listen(path)

@@ -12,6 +12,7 @@ import type { Store } from "@bigpeer/engine/store";
 import { AttachmentFolder, type AttachmentNodes } from "../attachments/attachment-folder.ts";
 import { appAttachmentsFolder, appStoreFolder } from "../config/data-folder.ts";
 import { VERSION } from "../config/version.ts";
+import type { ContentTraffic } from "../observability/content-metrics.ts";
 import type { Log } from "../observability/log.ts";
 import { slowStatementLine } from "../observability/log-events.ts";
 import type { App, AppSettings } from "../registry/app.ts";
@@ -22,12 +23,16 @@ export interface AppHost extends StoresHost {
   readonly log: Log;
   readonly dataDir: string;
   readonly attachmentSizeMax: number;
+  /** Maximum bytes of all contents of one app; 0 or left out for no bound. */
+  readonly attachmentSpaceMax?: number;
   readonly statementTimeoutMs: number;
   readonly memory: MemoryPool;
   /** Time slicer that statements of all apps share. */
   readonly slicer: TimeSlicer;
   /** The other nodes of a cluster that have attachments of an app; left out on one machine. */
   readonly attachmentNodes?: (app: Pick<OpenApp, "id" | "store">) => AttachmentNodes;
+  /** Counts the transfers of contents. */
+  readonly contentTraffic?: ContentTraffic;
   /** Data of an app for its statements that only the running server has, such as its peers. */
   readonly systemData?: (app: OpenApp) => SystemData;
 }
@@ -72,7 +77,9 @@ export class OpenApp {
       folder,
       store,
       sizeMax: host.attachmentSizeMax,
+      spaceMax: host.attachmentSpaceMax ?? 0,
       nodes: host.attachmentNodes?.(this),
+      traffic: host.contentTraffic,
     });
   }
 

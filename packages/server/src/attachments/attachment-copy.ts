@@ -4,11 +4,17 @@
  */
 
 import { constants } from "node:fs";
-import { chmod, copyFile, stat } from "node:fs/promises";
+import { chmod, copyFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { storedAttachments } from "@bigpeer/engine/store";
 import { makeFolder, readStore } from "@bigpeer/node";
-import { attachmentPath, CONTENT_MODE, syncPath } from "./attachment-files.ts";
-import type { Attachment } from "./attachment-folder.ts";
+import {
+  type Attachment,
+  attachmentPath,
+  CONTENT_MODE,
+  sizeOf,
+  syncPath,
+} from "./attachment-files.ts";
 
 /** Records read at once. */
 const PAGE = 10_000;
@@ -54,7 +60,7 @@ export async function* attachmentPages(storeFolder: string): AsyncGenerator<Atta
   for (;;) {
     const page: Attachment[] = await readStore(storeFolder, (view) => {
       const found: Attachment[] = [];
-      for (const each of view.attachments(after)) {
+      for (const each of storedAttachments(view, after)) {
         found.push(each);
         if (found.length === PAGE) break;
       }
@@ -90,14 +96,4 @@ async function copyContent(
   }
   await syncPath(target);
   return true;
-}
-
-/** Undefined when the file does not exist. */
-export async function sizeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
 }

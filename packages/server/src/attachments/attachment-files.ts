@@ -5,8 +5,14 @@
  */
 
 import { type Dirent, readdirSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
+
+/** A content, as documents refer to it. */
+export interface Attachment {
+  readonly id: string;
+  readonly len: number;
+}
 
 /** Mode of its files: owner only. */
 export const CONTENT_MODE = 0o600;
@@ -30,6 +36,29 @@ export function partialFolder(folder: string): string {
 /** Folder of contents in transfer from other Big Peers. */
 export function incomingFolder(folder: string): string {
   return join(folder, "incoming");
+}
+
+/** Folder of uploads that can be continued by offset. */
+export function uploadsFolder(folder: string): string {
+  return join(folder, "uploads");
+}
+
+/** Paths of all files in an attachment folder, whole and partial, in groups that are read at once. */
+export function* contentFiles(folder: string): Generator<string[]> {
+  for (const { name } of entriesOf(folder)) {
+    const inner = join(folder, name);
+    yield entriesOf(inner).flatMap((entry) => (entry.isFile() ? [join(inner, entry.name)] : []));
+  }
+}
+
+/** Undefined when the file does not exist. */
+export async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 /** Ids of the files in an attachment folder, in groups that are each read at once. */

@@ -5,11 +5,11 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
+import { attachmentOf } from "@bigpeer/engine/store";
 import { readStore } from "@bigpeer/node";
 import { describeError } from "../observability/log.ts";
-import { attachmentPages, sizeOf } from "./attachment-copy.ts";
-import { attachmentPath, fileIds } from "./attachment-files.ts";
-import type { Attachment } from "./attachment-folder.ts";
+import { attachmentPages } from "./attachment-copy.ts";
+import { type Attachment, attachmentPath, fileIds, sizeOf } from "./attachment-files.ts";
 
 export interface CheckedContents {
   readonly count: number;
@@ -51,8 +51,8 @@ export async function checkContents(
   // A content deleted meanwhile is no problem, and one added meanwhile is no stray.
   const ids = [...fileIds(folder)].flat();
   return readStore(storeFolder, (view) => {
-    const problems = found.filter(({ id }) => view.attachment(id) !== undefined);
-    const strayCount = ids.filter((id) => view.attachment(id) === undefined).length;
+    const problems = found.filter(({ id }) => attachmentOf(view, id) !== undefined);
+    const strayCount = ids.filter((id) => attachmentOf(view, id) === undefined).length;
     return { count, sizeBytes, problems, strayCount };
   });
 }

@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { isFullError, makeFolder } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { CONTENT_MODE, isAttachmentId, syncPath } from "./attachment-files.ts";
+import type { ContentSpace } from "./content-space.ts";
 import { KeyedMutex } from "./keyed-mutex.ts";
 
 /** Piece of a content. */
@@ -35,12 +36,14 @@ const PARTS_MAX = 64;
 export class IncomingContents {
   readonly #folder: string;
   readonly #sizeMax: number;
+  readonly #space: ContentSpace;
   readonly #slicer = new KeyedMutex();
 
   /** `sizeMax` is the maximum bytes of one content. */
-  constructor(folder: string, sizeMax: number) {
+  constructor(folder: string, sizeMax: number, space: ContentSpace) {
     this.#folder = folder;
     this.#sizeMax = sizeMax;
+    this.#space = space;
   }
 
   /** Bytes received so far of a content. */
@@ -58,6 +61,7 @@ export class IncomingContents {
 
   /** Removes partial contents that got no piece since `beforeMs`. */
   async removeOld(beforeMs: number): Promise<void> {
+    await this.#space.whenCounted();
     for (const { id, mtimeMs } of await this.#parts()) {
       if (mtimeMs < beforeMs) await this.#slicer.run([id], () => this.#drop(id));
     }
@@ -70,6 +74,7 @@ export class IncomingContents {
   ): Promise<IncomingOutcome> {
     if (!isAttachmentId(id) || this.sizeOf(id) !== offset) return "refused";
     if (size > this.#sizeMax || offset + bytes.length > size) return this.#refuse(id);
+    await this.#space.whenCounted();
     try {
       await this.#append(id, offset, bytes);
       if (offset + bytes.length < size) return "more";
@@ -90,6 +95,18 @@ export class IncomingContents {
       makeFolder(this.#folder);
       await this.#makeRoom(id);
     }
+    this.#space.take(bytes.length);
+    try {
+      await this.#write(id, offset, bytes);
+    } catch (error) {
+      // The bytes of a file count while it is there, and this one may have any number.
+      await rm(this.#path(id), { force: true });
+      this.#space.give(offset + bytes.length);
+      throw error;
+    }
+  }
+
+  async #write(id: string, offset: number, bytes: Uint8Array): Promise<void> {
     const file = await open(this.#path(id), offset === 0 ? "w" : "r+", CONTENT_MODE);
     try {
       let written = 0;
@@ -115,7 +132,7 @@ export class IncomingContents {
   }
 
   async #drop(id: string): Promise<void> {
-    await rm(this.#path(id), { force: true });
+    await this.#space.remove(this.#path(id));
   }
 
   async #makeRoom(id: string): Promise<void> {

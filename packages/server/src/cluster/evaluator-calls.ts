@@ -57,7 +57,7 @@ export class EvaluatorCalls {
   }
 
   /**
-   * As Store.upload, where the app is evaluated; when it resolves, the store here has it. After an
+   * As takeUpload, where the app is evaluated; when it resolves, the store here has it. After an
    * error the peer sends the upload again, and it is recognised by its number.
    */
   upload(store: Store, appId: string, asked: SessionUpload, token: string): Promise<UploadAnswer> {

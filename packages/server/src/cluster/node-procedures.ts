@@ -6,6 +6,7 @@
 import type { Platform } from "@bigpeer/engine";
 import { relayedAnswers } from "@bigpeer/engine/cluster";
 import { uploadChecker } from "@bigpeer/engine/query";
+import { takeUpload } from "@bigpeer/engine/store";
 import type { SessionUpload } from "@bigpeer/engine/sync";
 import { isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
 import type { OpenApps } from "../apps/open-apps.ts";
@@ -74,7 +75,7 @@ async function uploads(host: ProceduresHost, value: Value): Promise<Value> {
   const use = apps.tryUse(appId) ?? (await apps.use(appId));
   try {
     const asked = given as unknown as readonly SessionUpload["upload"][];
-    const applied = asked.map((upload) => use.app.store.upload(upload, check, credential.id));
+    const applied = asked.map((upload) => takeUpload(use.app.store, upload, check, credential.id));
     return { answers: (await relayedAnswers(applied)) as unknown as Value };
   } finally {
     use.release();

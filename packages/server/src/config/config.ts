@@ -81,6 +81,8 @@ export interface Config {
   readonly tls: TlsFiles | undefined;
   /** Without a trailing slash; undefined to derive it from each request. */
   readonly publicUrl: string | undefined;
+  /** Folder with the static files of an app. */
+  readonly publicDir: string | undefined;
   readonly corsOrigins: CorsOrigins;
   /** Proxies whose `X-Forwarded-For` gives the address of a client. */
   readonly trustedProxies: readonly AddressRange[];
@@ -106,6 +108,8 @@ export interface Config {
   /** Time limit of a remote statement on each peer. */
   readonly remoteTimeoutMs: number;
   readonly attachmentSizeMax: number;
+  /** Of all attachments of one app; 0 for no bound. */
+  readonly attachmentSpaceMax: number;
   readonly attachmentGraceMs: number;
   readonly syncConnectionsMax: number;
   readonly shutdownDelayMs: number;
@@ -138,6 +142,7 @@ export function readConfig(
     host: CHECKS.host(given("host")),
     tls: checkTls(given("tls-cert"), given("tls-key"), "tls"),
     publicUrl: CHECKS["public-url"](given("public-url")),
+    publicDir: CHECKS.public(given("public")),
     corsOrigins: CHECKS["cors-origins"](given("cors-origins")),
     trustedProxies: CHECKS["trusted-proxies"](given("trusted-proxies")),
     managementPort: nextPort(given("management-port"), given("port"), 1),
@@ -159,6 +164,7 @@ export function readConfig(
     webhookTimeoutMs: CHECKS["webhook-timeout"](given("webhook-timeout")),
     remoteTimeoutMs: CHECKS["remote-timeout"](given("remote-timeout")),
     attachmentSizeMax: CHECKS["attachment-size-max"](given("attachment-size-max")),
+    attachmentSpaceMax: CHECKS["attachment-space-max"](given("attachment-space-max")),
     attachmentGraceMs: CHECKS["attachment-grace"](given("attachment-grace")) * 1000,
     syncConnectionsMax: CHECKS["sync-connections"](given("sync-connections")),
     shutdownDelayMs: CHECKS["shutdown-delay"](given("shutdown-delay")) * 1000,
@@ -415,6 +421,7 @@ const REMOTE_TIMEOUT: NumberRange = { unit: "milliseconds", min: 1, max: 60_000 
 const APP_IDLE: NumberRange = { unit: "seconds", min: 1, max: 366 * 86_400 };
 const APP_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
 const ATTACHMENT_SIZE: NumberRange = { unit: "bytes", min: 1, max: 1024 ** 4 };
+const ATTACHMENT_SPACE: NumberRange = { unit: "bytes", min: 0, max: 1024 ** 5 };
 const ATTACHMENT_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
 const SHUTDOWN_DELAY: NumberRange = { unit: "seconds", min: 0, max: 3_600 };
 const CUT_OFF: NumberRange = { unit: "seconds", min: 1, max: 86_400 };
@@ -435,6 +442,7 @@ const CHECKS = {
   "tls-cert": ({ text }: Given) => text,
   "tls-key": ({ text }: Given) => text,
   "public-url": checkPublicUrl,
+  public: ({ text }: Given) => (text === "" ? undefined : resolve(text)),
   "cors-origins": checkOrigins,
   "trusted-proxies": checkProxies,
   "management-port": checkPortOrOff,
@@ -467,6 +475,7 @@ const CHECKS = {
   "webhook-timeout": (given: Given) => checkNumber(given, WEBHOOK_TIMEOUT),
   "remote-timeout": (given: Given) => checkNumber(given, REMOTE_TIMEOUT),
   "attachment-size-max": (given: Given) => checkNumber(given, ATTACHMENT_SIZE),
+  "attachment-space-max": (given: Given) => checkNumber(given, ATTACHMENT_SPACE),
   "attachment-grace": (given: Given) => checkNumber(given, ATTACHMENT_GRACE),
   "sync-connections": (given: Given) => checkNumber(given, SYNC_CONNECTIONS),
   "shutdown-delay": (given: Given) => checkNumber(given, SHUTDOWN_DELAY),

@@ -14,6 +14,7 @@ export type SettingName =
   | "tls-cert"
   | "tls-key"
   | "public-url"
+  | "public"
   | "cors-origins"
   | "trusted-proxies"
   | "management-port"
@@ -46,6 +47,7 @@ export type SettingName =
   | "webhook-timeout"
   | "remote-timeout"
   | "attachment-size-max"
+  | "attachment-space-max"
   | "attachment-grace"
   | "sync-connections"
   | "shutdown-delay"
@@ -170,6 +172,15 @@ const DATA_API: SettingGroup = {
       default: "",
       meaning:
         "URL that clients put before /api/v4, used for links in answers; by default derived from each request",
+    },
+    {
+      name: "public",
+      flag: "--public",
+      env: "BIGPEER_PUBLIC",
+      type: "path",
+      argument: "DIR",
+      default: "",
+      meaning: "folder with the static files of an app, served at / without a credential",
     },
     {
       name: "cors-origins",
@@ -493,6 +504,15 @@ const BOUNDS: SettingGroup = {
       argument: "BYTES",
       default: "268435456",
       meaning: "size of the largest attachment that clients may upload, in bytes",
+    },
+    {
+      name: "attachment-space-max",
+      flag: "--attachment-space-max",
+      env: "BIGPEER_ATTACHMENT_SPACE_MAX",
+      type: "number",
+      argument: "BYTES",
+      default: "0",
+      meaning: "size of all attachments of one app on disk, in bytes; 0 for no limit but the disk",
     },
     {
       name: "attachment-grace",

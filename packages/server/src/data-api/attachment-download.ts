@@ -4,38 +4,40 @@
  *
  * Content never changes under its id, so the id is the entity tag and clients may cache it for
  * ever. Any caller may have uploaded it, so the headers make browsers save it and not display it.
+ *
+ * The rights of the caller are checked again while the content is sent (H57).
  */
 
-import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import type { StatementRunner } from "@bigpeer/engine/query";
-import type { Store, View } from "@bigpeer/engine/store";
+import type { View } from "@bigpeer/engine/store";
+import { attachmentOf, attachmentReferences } from "@bigpeer/engine/store";
 import { PeerError } from "@bigpeer/protocol";
-import { isAttachmentId } from "../attachments/attachment-files.ts";
-import type { Attachment, AttachmentFolder } from "../attachments/attachment-folder.ts";
+import { type Attachment, isAttachmentId } from "../attachments/attachment-files.ts";
+import type { AttachmentFolder } from "../attachments/attachment-folder.ts";
 import type { Credential } from "../auth/credential.ts";
-import { type Answer, type Content, contentAnswer, type Headers } from "../http/answer.ts";
-import { byteRange } from "../http/byte-range.ts";
-import { isNamedBy } from "../http/entity-tag.ts";
+import type { Answer, Headers } from "../http/answer.ts";
+import { fileAnswer } from "../http/file-answer.ts";
+import type { FileGuard } from "../http/guarded-file.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { Refusal, unavailable } from "../http/refusal.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
-import type { DataApp, DataGate } from "./data-gate.ts";
+import { type ContentTraffic, NO_TRAFFIC } from "../observability/content-metrics.ts";
+import type { DataGate } from "./data-gate.ts";
+import { type Download, DownloadRights, lastTransaction, type ReadApp } from "./download-rights.ts";
 
 /** An app as the download endpoint uses it. */
-export interface DownloadApp extends DataApp {
-  readonly store: Store;
+export interface DownloadApp extends ReadApp {
   readonly attachments: Pick<AttachmentFolder, "path" | "ensure">;
-  readonly statements: Pick<StatementRunner, "mayReadAttachment">;
 }
 
 export interface DownloadHost<App extends DownloadApp> {
-  readonly gate: Pick<DataGate<App>, "authenticate">;
+  readonly gate: Pick<DataGate<App>, "authenticate" | "authenticateAgain">;
   /** Fetches a content that documents refer to from linked Big Peers; absent without links. */
   readonly find?: (app: App, id: string) => Promise<"kept" | "missing" | "later">;
+  /** Whether the server closes: downloads in progress then go on for a while (H14). */
+  readonly isClosing?: () => boolean;
+  readonly traffic?: ContentTraffic;
 }
-
-const NOTHING: Content = { kind: "bytes", bytes: new Uint8Array() };
 
 export function downloadEndpoint<App extends DownloadApp>(host: DownloadHost<App>): Endpoint {
   const { gate } = host;
@@ -48,15 +50,29 @@ export function downloadEndpoint<App extends DownloadApp>(host: DownloadHost<App
       const { use, app, credential } = await gate.authenticate(request, place);
       try {
         const id = place.parameters["id"] ?? "";
+        const txnId = lastTransaction(app.store);
         const attachment = await findAttachment(app, credential, id, host.find);
         if (!(await app.attachments.ensure(attachment))) throw notHere();
         const path = app.attachments.path(attachment.id);
         await checkFile(path, attachment);
-        return answerWith(attachment, path, request);
+        const guard = guardOf(host, { request, place, id, credential, txnId });
+        return answerWith(attachment, path, guard, request);
       } finally {
         use.release();
       }
     },
+  };
+}
+
+function guardOf<App extends DownloadApp>(
+  { gate, isClosing = () => false, traffic = NO_TRAFFIC }: DownloadHost<App>,
+  download: Download,
+): FileGuard {
+  const rights = new DownloadRights(gate, download);
+  return {
+    mayGoOn: async () => isClosing() || (await rights.areHeld()),
+    onSent: (bytes) => traffic.moved("out", "download", bytes),
+    onEnded: (reason) => traffic.failed("out", "download", reason),
   };
 }
 
@@ -68,7 +84,7 @@ async function findAttachment<App extends DownloadApp>(
   find: DownloadHost<App>["find"],
 ): Promise<Attachment> {
   const { store, statements } = app;
-  const recordOf = () => store.read((view) => view.attachment(id));
+  const recordOf = () => store.read((view) => attachmentOf(view, id));
   const record = isAttachmentId(id) ? recordOf() : undefined;
   const mayRead = authority === undefined || (await statements.mayReadAttachment(id, authority));
   if (record !== undefined && mayRead) return { id, len: record.len };
@@ -83,7 +99,7 @@ async function findAttachment<App extends DownloadApp>(
 }
 
 function isReferredTo(view: View, id: string): boolean {
-  for (const _ of view.attachmentReferences(id, 1)) return true;
+  for (const _ of attachmentReferences(view, id, 1)) return true;
   return false;
 }
 
@@ -113,42 +129,20 @@ async function checkFile(path: string, { id, len }: Attachment): Promise<void> {
 function answerWith(
   { id, len }: Attachment,
   path: string,
-  { method, headers: asked }: Pick<HttpRequest, "method" | "headers">,
+  guard: FileGuard,
+  request: Pick<HttpRequest, "method" | "headers">,
 ): Answer {
-  const etag = `"${id}"`;
-  const kept: Headers = {
-    etag,
+  const kept = {
+    etag: `"${id}"`,
     "cache-control": "private, max-age=31536000, immutable",
     // A browser must not show one user what another has downloaded.
     vary: "authorization",
   };
-  if (isNamedBy(asked["if-none-match"], etag)) return contentAnswer(304, NOTHING, kept);
-  const headers: Headers = {
-    ...kept,
+  const described: Headers = {
     "content-type": "application/octet-stream",
     "content-disposition": "attachment",
     "x-content-type-options": "nosniff",
-    "accept-ranges": "bytes",
   };
-  const ifRange = asked["if-range"];
-  // Ranges apply to GET only.
-  const isPartWanted = method === "GET" && (ifRange === undefined || ifRange === etag);
-  const range = byteRange(isPartWanted ? asked.range : undefined, len);
-  if (range.kind === "unsatisfiable") {
-    const message = `expected a range within the ${len} bytes of the attachment`;
-    throw new Refusal(416, message, { "content-range": `bytes */${len}` });
-  }
-  if (range.kind === "whole") return contentAnswer(200, fileContent(path, 0, len), headers);
-  const { start, end } = range;
-  const part = { ...headers, "content-range": `bytes ${start}-${end}/${len}` };
-  return contentAnswer(206, fileContent(path, start, end - start + 1), part);
-}
-
-function fileContent(path: string, start: number, size: number): Content {
-  if (size === 0) return NOTHING;
-  return {
-    kind: "stream",
-    size,
-    open: () => createReadStream(path, { start, end: start + size - 1 }),
-  };
+  const file = { path, size: len, what: "the attachment", kept, described, guard };
+  return fileAnswer(file, request);
 }

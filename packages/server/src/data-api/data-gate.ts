@@ -188,6 +188,22 @@ export class DataGate<App extends DataApp> {
     return this.#enter(source, bearer, request);
   }
 
+  /**
+   * Authenticates a request that was admitted before, as if it came now. Undefined when its
+   * credential is no longer valid. The caller releases the app.
+   */
+  async authenticateAgain(request: HttpRequest, place: Place): Promise<Admitted<App> | undefined> {
+    const source = this.#options.source();
+    const text = bearerOf(request.headers.authorization ?? "");
+    if (source === undefined || text === undefined) return undefined;
+    const { credentials } = this.#options.auth;
+    const bearer = await credentials.find(source.registry, text, place.appId);
+    if (bearer === undefined) return undefined;
+    const { appId, credential } = bearer;
+    const use = source.apps.tryUse(appId) ?? (await source.apps.use(appId));
+    return { use, app: use.app, credential };
+  }
+
   /** Maps the error of a call. A call whose app was deleted meanwhile gets 401 (H2). */
   failureOf(error: unknown, appId: string): unknown {
     if (!(error instanceof PeerError && ENDED_CODES.has(error.code))) return error;

@@ -49,6 +49,11 @@ export interface FindByIdRequest extends DocumentForm {
   readonly id: Value;
 }
 
+export interface BeginUploadRequest {
+  readonly len: number;
+  readonly proof?: string | null;
+}
+
 export interface UpdateStep {
   readonly method: UpdateMethod;
   readonly path: string;
@@ -196,6 +201,25 @@ const WriteRequestSchema = Type.Object(
   { title: "WriteRequest" },
 );
 
+const BeginUploadRequestSchema = Type.Object(
+  {
+    len: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      format: "int64",
+      description: "Bytes of the content.",
+    }),
+    proof: optional(
+      Type.String({
+        description:
+          "Shows that the caller has the content: SHA-256, in base64url, of the content followed " +
+          "by the text `bigpeer possession`.",
+      }),
+    ),
+  },
+  { title: "BeginUploadRequest" },
+);
+
 const RemoteExecuteRequestSchema = Type.Object(
   {
     statement: Type.String({
@@ -211,6 +235,7 @@ export const checkCountRequest: Check<CountRequest> = compileCheck(CountRequestS
 export const checkFindRequest: Check<FindRequest> = compileCheck(FindRequestSchema);
 export const checkFindByIdRequest: Check<FindByIdRequest> = compileCheck(FindByIdRequestSchema);
 export const checkWriteRequest: Check<WriteRequest> = compileCheck(WriteRequestSchema);
+export const checkBeginUpload: Check<BeginUploadRequest> = compileCheck(BeginUploadRequestSchema);
 export const checkRemoteExecuteRequest: Check<QueryRequest> = compileCheck(
   RemoteExecuteRequestSchema,
 );
@@ -328,6 +353,9 @@ export const SCHEMAS: readonly TSchema[] = [
   ),
   Type.Object({ message: Type.String() }, { title: "RpcError" }),
   Type.Object({ id: Type.String(), len: INT64 }, { title: "UploadedAttachment" }),
+  BeginUploadRequestSchema,
+  Type.Object({ id: Type.String(), len: INT64, offset: INT64 }, { title: "UploadProgress" }),
+  Type.Object({ message: Type.String(), offset: INT64 }, { title: "WrongUploadOffset" }),
 ];
 
 function optional<S extends TSchema>(schema: S) {

@@ -23,6 +23,8 @@ const ALLOWED_HEADERS = [
   "Range",
   "If-None-Match",
   "If-Range",
+  "Upload-Offset",
+  "Upload-Length",
 ].join(", ");
 
 const EXPOSED_HEADERS = [
@@ -46,12 +48,13 @@ export class Cors {
   #given: Headers | undefined;
   #made: Headers | undefined;
 
-  constructor(origins: CorsOrigins) {
+  /** Pages at `publicUrl` may call as well, because this server serves them; `none` refuses all. */
+  constructor(origins: CorsOrigins, publicUrl?: string) {
     this.#isForAll = origins === "*";
     this.#isForNone = origins.length === 0;
-    if (origins === "*") this.#allows = () => true;
-    else if (origins === "loopback") this.#allows = isLoopbackOrigin;
-    else this.#allows = (origin) => origins.includes(origin);
+    const own = publicUrl === undefined || this.#isForNone ? undefined : new URL(publicUrl).origin;
+    const allows = testOf(origins);
+    this.#allows = (origin) => origin === own || allows(origin);
   }
 
   /** Whether a page of `origin` may call; a request without an origin is not from a page. */
@@ -89,6 +92,12 @@ export class Cors {
         : {};
     return contentAnswer(204, { kind: "bytes", bytes: new Uint8Array() }, headers);
   }
+}
+
+function testOf(origins: CorsOrigins): (origin: string) => boolean {
+  if (origins === "*") return () => true;
+  if (origins === "loopback") return isLoopbackOrigin;
+  return (origin) => origins.includes(origin);
 }
 
 /** Whether the request is a CORS preflight; any other OPTIONS is a method that is not supported. */

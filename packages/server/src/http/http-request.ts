@@ -50,6 +50,13 @@ export interface HttpRequest {
   openBody(): Readable;
 }
 
+/** Refusal, 400, of a body whose client disconnected before its end. */
+export class CutOff extends Refusal {
+  constructor() {
+    super(400, "the connection ended inside the body");
+  }
+}
+
 /** Upper bound of the size of a body: as announced, or the maximum for a chunked one. */
 export function bodySizeMaxOf({ headers }: Pick<IncomingMessage, "headers">): number {
   const announced = headers["content-length"];
@@ -241,7 +248,7 @@ function noRoom(): Refusal {
 }
 
 function cutOff(): Refusal {
-  return new Refusal(400, "the connection ended inside the body");
+  return new CutOff();
 }
 
 function tooLarge(): Refusal {

@@ -41,6 +41,7 @@ import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
 import { ConnectionOwners } from "./connection-owners.ts";
 import { endWith } from "./endings.ts";
 import { Exchange, SHORT_ANSWER } from "./exchange.ts";
+import { SendingEnded } from "./guarded-file.ts";
 import type { HttpConnection } from "./http-connection.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { HeldRequests, headOf, takeOneAtATime } from "./pipelining.ts";
@@ -477,7 +478,10 @@ export class HttpServer {
     else response.end(content.bytes);
   }
 
-  /** A client that disconnects is no failure; content shorter than its size is one. */
+  /**
+   * A client that disconnects is no failure, nor is one that may no longer have the rest; content
+   * shorter than its size is one.
+   */
   async #stream(content: StreamContent, exchange: Exchange): Promise<void> {
     const { incoming, response } = exchange;
     if (incoming.method === "HEAD") {
@@ -495,7 +499,7 @@ export class HttpServer {
       await pipeline(content.open(), whole, response, { signal });
     } catch (error) {
       response.destroy();
-      if (hasLeft(error)) return;
+      if (hasLeft(error) || error instanceof SendingEnded) return;
       this.#options.log("error", `failed to send the whole of an answer: ${describeError(error)}`);
     }
   }

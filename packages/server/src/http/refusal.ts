@@ -92,8 +92,13 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
     case "store.closed":
       return unavailable("the server is closing (store.closed)", 1);
     case "store.full":
-      // The message itself names a file of the server.
-      return unavailable("the server has no room left on its disk (store.full)", 30);
+      // Of a full disk, the message itself names a file of the server.
+      return unavailable(
+        error.expected === undefined
+          ? "the server has no room left on its disk (store.full)"
+          : describe(error),
+        30,
+      );
     case "clock.ahead":
       return unavailable(describe(error), 60);
     case "store.format_newer":
@@ -106,6 +111,7 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
     case "store.foreign":
     case "store.corrupt":
     case "store.not_empty":
+    case "store.pending":
     case "config.invalid":
       return undefined;
     default:

@@ -51,6 +51,8 @@ export type FailureBody = (message: string, refusal: Refusal) => Value;
 export interface RouterOptions {
   readonly endpoints: readonly Endpoint[];
   readonly dataEndpoints: readonly Endpoint[];
+  /** Asked for all other paths outside of the data API and of apps. It may throw NothingHere. */
+  readonly otherwise?: Endpoint | undefined;
   /** Hint where an unknown path is served; undefined when there is none. */
   readonly elsewhere?: (path: string) => string | undefined;
   /** Error body for paths without an endpoint. */
@@ -59,6 +61,9 @@ export interface RouterOptions {
   readonly cors?: Cors;
   readonly log: Log;
 }
+
+/** Thrown by the endpoint for all other paths: a path that has nothing there either. */
+export class NothingHere extends Error {}
 
 /** Encoded answer with its endpoint; undefined when no endpoint matched. */
 export interface RoutedAnswer extends EncodedAnswer {
@@ -77,6 +82,9 @@ export function isDataPath(path: string): boolean {
   return DATA_PATH.test(path);
 }
 
+/** Paths of an app: its id is a UUID. */
+const APP_PATH = /^\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\/|$)/i;
+
 const DATA_PATH = /^(?:\/([^/]+))?\/api\/(v[45])(\/.*)$/;
 
 /** Number of targets in the cache, and their maximum length. */
@@ -88,6 +96,7 @@ export class Router {
   readonly #cors: Cors;
   readonly #endpoints: PathTable<Endpoint>;
   readonly #dataEndpoints: PathTable<Endpoint>;
+  readonly #otherwise: Endpoint | undefined;
   readonly #failureBody: FailureBody;
   readonly #elsewhere: (path: string) => string | undefined;
   /** Cache of lookups by target: clients repeat the same few. */
@@ -96,6 +105,7 @@ export class Router {
   constructor({ endpoints, dataEndpoints, cors = new Cors([]), ...options }: RouterOptions) {
     this.#log = options.log;
     this.#cors = cors;
+    this.#otherwise = options.otherwise;
     this.#failureBody = options.failureBody ?? messageBody;
     this.#elsewhere = options.elsewhere ?? (() => undefined);
     this.#endpoints = new PathTable(endpoints);
@@ -105,7 +115,7 @@ export class Router {
   /** Never rejects. */
   async answer(request: HttpRequest): Promise<RoutedAnswer> {
     const { target } = request;
-    const found = this.#known.get(target) ?? this.#find(target);
+    const found = this.#known.get(target) ?? this.#find(target) ?? this.#findOther(request);
     const endpoint = found?.endpoint;
     try {
       if (request.fault !== undefined) throw new Refusal(400, request.fault);
@@ -118,7 +128,10 @@ export class Router {
       }
       return routed;
     } catch (error) {
-      const refusal = this.#refusal(error, request.id);
+      const refusal =
+        error instanceof NothingHere
+          ? this.#absent(pathOf(target))
+          : this.#refusal(error, request.id);
       try {
         return await this.#refuse(refusal, request, endpoint);
       } catch (second) {
@@ -186,6 +199,21 @@ export class Router {
       this.#known.set(target, found);
     }
     return found;
+  }
+
+  #findOther({ method, target }: HttpRequest): Found | undefined {
+    const endpoint = this.#otherwise;
+    // Other methods get 404, as they do without this endpoint.
+    if (endpoint === undefined || !endpoint.methods.includes(method)) return undefined;
+    const path = pathOf(target);
+    if (APP_PATH.test(path) || DATA_PATH.test(path)) return undefined;
+    const place = {
+      appId: undefined,
+      version: undefined,
+      parameters: NO_PARAMETERS,
+      query: queryOf(target),
+    };
+    return { endpoint, isExact: true, place };
   }
 
   #findPath(path: string, query: string): Found | undefined {

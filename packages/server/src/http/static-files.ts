@@ -7,22 +7,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Headers } from "./answer.ts";
+import { contentTypeOf } from "./content-type.ts";
 import { FixedContent } from "./fixed-content.ts";
-
-/** Content types by the end of a name. */
-const TYPES: { readonly [ending: string]: string } = {
-  css: "text/css; charset=utf-8",
-  html: "text/html; charset=utf-8",
-  ico: "image/x-icon",
-  js: "text/javascript; charset=utf-8",
-  json: "application/json",
-  md: "text/markdown; charset=utf-8",
-  png: "image/png",
-  svg: "image/svg+xml",
-  txt: "text/plain; charset=utf-8",
-  webp: "image/webp",
-  woff2: "font/woff2",
-};
 
 /** For names that end in nothing that is known, such as `LICENSE`. */
 const PLAIN = "text/plain; charset=utf-8";
@@ -56,16 +42,11 @@ export class StaticFiles {
   async #read(name: string): Promise<FixedContent | undefined> {
     try {
       const bytes = await readFile(join(fileURLToPath(this.#folder), name));
-      const headers = { "content-type": contentTypeOf(name), ...this.#headersOf(name) };
+      const headers = { "content-type": contentTypeOf(name) ?? PLAIN, ...this.#headersOf(name) };
       return new FixedContent(bytes, headers);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       throw error;
     }
   }
-}
-
-function contentTypeOf(name: string): string {
-  const ending = name.slice(name.lastIndexOf(".") + 1);
-  return Object.hasOwn(TYPES, ending) ? (TYPES[ending] ?? PLAIN) : PLAIN;
 }

@@ -90,6 +90,13 @@ export const UPLOADS_PER_APP_MAX = 32;
 export const UPLOADS_PER_CREDENTIAL_MAX = 16;
 
 /**
+ * Uploads of one app that wait to be continued, each with a file, and those of one credential, so
+ * that others always find space. Beyond it, the one without progress for the longest time is removed.
+ */
+export const PARTIAL_UPLOADS_MAX = 4_096;
+export const PARTIAL_UPLOADS_PER_CREDENTIAL_MAX = 1_024;
+
+/**
  * Apps open at once; beyond it the least recently used one is closed. Each has four files and a
  * memory map of its store, of which about twice as many fit into the address space.
  */

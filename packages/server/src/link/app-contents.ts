@@ -11,6 +11,7 @@
 
 import type { FetchOutcome } from "@bigpeer/engine/link";
 import type { Store } from "@bigpeer/engine/store";
+import { attachmentOf, referredAttachments } from "@bigpeer/engine/store";
 import { PeerError } from "@bigpeer/protocol";
 import type { AttachmentFolder } from "../attachments/attachment-folder.ts";
 import { CONTENT_SEARCHES_MAX, CONTENT_WAIT_MS_MAX } from "../limits/limits.ts";
@@ -247,8 +248,8 @@ function missingPage(store: Store, after: string | undefined): MissingPage {
   return store.read((view) => {
     const missing: string[] = [];
     let count = 0;
-    for (const id of view.referredAttachments(after)) {
-      if (view.attachment(id) === undefined) missing.push(id);
+    for (const id of referredAttachments(view, after)) {
+      if (attachmentOf(view, id) === undefined) missing.push(id);
       if (++count === PAGE) return { missing, next: id };
     }
     return { missing, next: undefined };

@@ -9,6 +9,7 @@
 
 import type { ContentPiece, LinkAttachments } from "@bigpeer/engine/link";
 import type { Store } from "@bigpeer/engine/store";
+import { isReferredFrom } from "@bigpeer/engine/store";
 import type { AttachmentFolder } from "../attachments/attachment-folder.ts";
 import type { AppContents, ContentLink } from "./app-contents.ts";
 
@@ -50,7 +51,7 @@ export class LinkFiles implements LinkAttachments {
   async open(id: string, offset: number, bytesMax: number): Promise<ContentPiece | undefined> {
     const { store, attachments, contents, link } = this.#options;
     const collections = link.servedCollections;
-    if (!store.read((view) => view.isReferredFrom(id, collections))) return undefined;
+    if (!store.read((view) => isReferredFrom(view, id, collections))) return undefined;
     if (!attachments.has(id)) await contents.relay(id, link);
     return attachments.read(id, offset, bytesMax);
   }

@@ -19,6 +19,7 @@ import { randomBytes } from "node:crypto";
 import { renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Platform } from "@bigpeer/engine";
+import { attachmentOf } from "@bigpeer/engine/store";
 import {
   DATA_FILE,
   makeFolder,
@@ -128,7 +129,7 @@ async function copyApp(from: string, to: string, appId: string): Promise<number>
     const { sizeBytes, missing } = await copyAttachments(folders);
     if (missing.length === 0) return sizeBytes;
     const lost = await readStore(live, (view) => {
-      return missing.find((id) => attempt === ATTEMPTS_MAX || view.attachment(id) !== undefined);
+      return missing.find((id) => attempt === ATTEMPTS_MAX || attachmentOf(view, id) !== undefined);
     });
     if (lost !== undefined) {
       const path = attachmentPath(folders.from, lost);

@@ -45,6 +45,7 @@ export interface WatchedApp {
   readonly id: string;
   readonly storeFolder: { readonly store: Store; readonly folder: string };
   readonly statements: Pick<StatementRunner, "requests">;
+  readonly attachments: { readonly partial: { readonly count: number } };
 }
 
 /**

@@ -12,6 +12,7 @@ import { setImmediate } from "node:timers/promises";
 import { DATA_FILE } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import { type ClusterStats, clusterMetricsText } from "./cluster-metrics.ts";
+import { ContentMetrics, type ContentTraffic } from "./content-metrics.ts";
 import type { DurationHistogram, Durations } from "./duration-histogram.ts";
 import { CONTENT_TYPE } from "./exposition.ts";
 import { linkMetricsText, type StatsByApp } from "./link-metrics.ts";
@@ -54,6 +55,7 @@ export class Metrics {
   readonly #apps: AppMetrics;
   readonly #sync: SyncMetrics;
   readonly #remote: RemoteMetrics;
+  readonly #contents: ContentMetrics;
   readonly #process: ProcessMetrics;
   readonly #links: () => StatsByApp;
   readonly #cluster: () => ClusterStats | undefined;
@@ -68,11 +70,17 @@ export class Metrics {
     this.#apps = new AppMetrics(this.#registry, options.appsKnown);
     this.#sync = new SyncMetrics(this.#registry, options.sync);
     this.#remote = new RemoteMetrics(this.#registry);
+    this.#contents = new ContentMetrics(this.#registry);
     this.#process = new ProcessMetrics(this.#registry);
   }
 
   get contentType(): string {
     return CONTENT_TYPE;
+  }
+
+  /** Counts transfers of attachment contents. */
+  get contents(): ContentTraffic {
+    return this.#contents;
   }
 
   /** Counts a request. On the path of every request, so it takes less than a microsecond. */
@@ -119,6 +127,7 @@ export class Metrics {
     this.#requests.collect();
     this.#apps.collect();
     this.#sync.collect(this.#apps.ids);
+    this.#contents.collect();
     this.#process.collect();
     const links = linkMetricsText(this.#links());
     return this.#registry.text() + links + clusterMetricsText(this.#cluster());
@@ -293,6 +302,7 @@ class AppMetrics {
     for (const each of [this.#statements, ...Object.values(this.#stats)]) each.clear();
     for (const { app } of this.#watches.values()) {
       this.#collectStatements(app);
+      this.#stats.partialUploads.set({ app: app.id }, app.attachments.partial.count);
       // A store that is closed or broken has no statistics; the others still do.
       attempt(() => this.#collectStore(app));
       attempt(() => this.#collectFile(app));
@@ -349,6 +359,7 @@ function appGauges(registry: MetricRegistry) {
     transactionId: measure("store_transaction_id", "The last durable transaction."),
     documents: measure("store_documents", "Documents of all collections."),
     attachments: measure("attachments", "Attachments that are recorded."),
+    partialUploads: measure("attachment_partial_uploads", "Uploads that wait to be continued."),
     logTransactions: measure("store_log_transactions", "Transactions in the change log."),
     logBytes: measure("store_log_bytes", "Approximate size of the change log."),
     fileBytes: measure("store_file_bytes", "Size of the data file."),

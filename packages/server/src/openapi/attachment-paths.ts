@@ -97,6 +97,90 @@ const UPLOAD: ValueObject = {
   },
 };
 
+const UPLOAD_ID: Value = {
+  name: "id",
+  in: "path",
+  required: true,
+  description: "SHA-256 of the content, in base64url.",
+  schema: { type: "string", minLength: 43, maxLength: 43 },
+};
+
+const PROGRESS: ValueObject = responseOf(
+  "How much of the content is here. If `offset` is `len`, the content is stored.",
+  valueContent({
+    types: TYPES,
+    schema: schemaReference("UploadProgress"),
+    examples: {
+      begun: {
+        summary: "The client sends from byte 4 on",
+        value: { id: "uU0nuZNNPgilLlLX2n2r-sSE7-N6U4DukIj3rOLvzek", len: 11, offset: 4 },
+      },
+    },
+  }),
+);
+
+const BEGIN: ValueObject = {
+  operationId: "begin_upload",
+  tags: ["attachments"],
+  summary: "Begin or continue an upload",
+  description:
+    "Answers from which byte on the client must send. Nothing has to be sent if the server has " +
+    "the content, and the caller may read it or proves to have it. Ends an earlier request of " +
+    "the same upload that is still under way.",
+  parameters: [UPLOAD_ID],
+  requestBody: {
+    required: true,
+    content: valueContent({ types: TYPES, schema: schemaReference("BeginUploadRequest") }),
+  },
+  responses: {
+    200: PROGRESS,
+    ...failureResponses({
+      statuses: [400, 401, 408, 413, 415, 429, 500, 503],
+      others: { 422: "The content does not have this id. Nothing of it is kept." },
+      content: RPC_ERROR,
+    }),
+  },
+};
+
+const APPEND: ValueObject = {
+  operationId: "continue_upload",
+  tags: ["attachments"],
+  summary: "Send the next bytes of an upload",
+  description:
+    "Appends the body as it arrives. What arrived before a connection was cut stays. When all " +
+    "bytes are here, the server checks that the content has the id.",
+  parameters: [
+    UPLOAD_ID,
+    {
+      name: "Upload-Offset",
+      in: "header",
+      required: true,
+      description: "The byte of the content at which the body begins.",
+      schema: { type: "integer", format: "int64", minimum: 0 },
+    },
+    {
+      name: "Upload-Length",
+      in: "header",
+      required: true,
+      description: "Bytes of the whole content.",
+      schema: { type: "integer", format: "int64", minimum: 0 },
+    },
+  ],
+  requestBody: { required: true, content: DOWNLOAD },
+  responses: {
+    200: PROGRESS,
+    409: responseOf(
+      "The upload continues at another offset.",
+      valueContent({ types: TYPES, schema: schemaReference("WrongUploadOffset") }),
+    ),
+    ...failureResponses({
+      statuses: [400, 401, 408, 413, 415, 429, 500, 503],
+      others: { 422: "The content does not have this id. Nothing of it is kept." },
+      content: RPC_ERROR,
+    }),
+  },
+};
+
 function readItem(method: "get" | "head"): ValueObject {
   const isGet = method === "get";
   const content = isGet ? DOWNLOAD : undefined;
@@ -123,5 +207,6 @@ function readItem(method: "get" | "head"): ValueObject {
 
 export const ATTACHMENT_PATHS: ValueObject = {
   "/attachments/upload": { post: UPLOAD },
+  "/attachments/{id}/upload": { post: BEGIN, patch: APPEND },
   "/attachments/{id}": { get: readItem("get"), head: readItem("head") },
 };

@@ -56,19 +56,22 @@ export class RegistryStore {
   /** Applies a change as one transaction with its audit entries; none when nothing changes. */
   async change<T>(author: Author, decide: Decide<Change<T>>): Promise<T> {
     let done: readonly Operation[] = [];
-    const { result } = await this.#store.transact((transaction) => {
-      const change = decide(transaction.view, transaction.nowMs);
-      const { operations, actions } = change;
-      const isAudited = actions.length > 0;
-      assert(
-        isAudited === operations.length > 0,
-        "a change has its entry, and nothing else has one",
-      );
-      transaction.apply(operations);
-      for (const audited of actions) recordAction(transaction, author, audited);
-      done = operations;
-      return change.result;
-    }, author.requestId);
+    const { result } = await this.#store.transact(
+      (transaction) => {
+        const change = decide(transaction.view, transaction.nowMs);
+        const { operations, actions } = change;
+        const isAudited = actions.length > 0;
+        assert(
+          isAudited === operations.length > 0,
+          "a change has its entry, and nothing else has one",
+        );
+        transaction.apply(operations);
+        for (const audited of actions) recordAction(transaction, author, audited);
+        done = operations;
+        return change.result;
+      },
+      { requestId: author.requestId },
+    );
     if (done.length > 0) this.applied(done);
     return result;
   }
@@ -80,9 +83,12 @@ export class RegistryStore {
 
   /** Adds an audit entry of a run, which starts only when the entry is durable. */
   async record(author: Author, audited: AuditAction): Promise<void> {
-    const { txnId } = await this.#store.transact((transaction) => {
-      recordAction(transaction, author, audited, "runs");
-    }, author.requestId);
+    const { txnId } = await this.#store.transact(
+      (transaction) => {
+        recordAction(transaction, author, audited, "runs");
+      },
+      { requestId: author.requestId },
+    );
     this.#state.passOver(txnId);
   }
 

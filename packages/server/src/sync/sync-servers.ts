@@ -8,7 +8,8 @@
 
 import { type Platform, waitFor } from "@bigpeer/engine";
 import type { ExplainSyncRequest } from "@bigpeer/engine/query";
-import type { Store } from "@bigpeer/engine/store";
+import type { Store, UploadAnswer } from "@bigpeer/engine/store";
+import { takeUpload } from "@bigpeer/engine/store";
 import {
   type AdmittedPeer,
   type PresentSession,
@@ -70,13 +71,8 @@ export interface SyncCluster {
 export interface SyncCalls {
   /** Resolves when the app here has everything that was acknowledged before the call. */
   catchUp(appId: string): Promise<void>;
-  /** As Store.upload, on the node that evaluates the app. */
-  upload(
-    store: Store,
-    appId: string,
-    asked: SessionUpload,
-    token: string,
-  ): ReturnType<Store["upload"]>;
+  /** As takeUpload, on the node that evaluates the app. */
+  upload(store: Store, appId: string, asked: SessionUpload, token: string): Promise<UploadAnswer>;
 }
 
 /** Peers that are connected to other nodes of a cluster. */
@@ -404,11 +400,11 @@ export class SyncServers implements ConnectionHost {
     return made;
   }
 
-  #upload({ store, id }: OpenApp, asked: SessionUpload): ReturnType<Store["upload"]> {
+  #upload({ store, id }: OpenApp, asked: SessionUpload): Promise<UploadAnswer> {
     const { upload, check, credential, channel } = asked;
     const cluster = this.#options.cluster?.();
     if (cluster === undefined || !(channel instanceof SyncConnection)) {
-      return store.upload(upload, check, credential);
+      return takeUpload(store, upload, check, credential);
     }
     return cluster.calls.upload(store, id, asked, channel.token);
   }

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { storedAttachments } from "@bigpeer/engine/store";
 import { createStore } from "@bigpeer/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type TestPlatform, testPlatform } from "../../../engine/test/support/test-platform.ts";
@@ -140,7 +141,7 @@ describe("[H40] the collector", () => {
     expect(host.lines).toEqual(["info deleted unreferenced attachments"]);
     expect(paths.filter((path) => existsSync(path))).toEqual([]);
     expect(existsSync(late)).toBe(true);
-    expect(app.store.read((view) => [...view.attachments()])).toEqual([
+    expect(app.store.read((view) => [...storedAttachments(view)])).toEqual([
       { id: idOf(OTHER), len: OTHER.length },
     ]);
   });

@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { attachmentOf } from "@bigpeer/engine/store";
 import { createStore, type StoreFolder } from "@bigpeer/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { AttachmentFolder } from "../../src/attachments/attachment-folder.ts";
-import { idOf } from "../support/attachment-client.ts";
+import { idOf, proofOf } from "../support/attachment-client.ts";
 
 interface Opened {
   readonly folder: string;
@@ -31,7 +32,7 @@ function allTime({ stored }: Opened): number {
 }
 
 function recordOf({ stored }: Opened, id: string): unknown {
-  return stored.store.read((view) => view.attachment(id));
+  return stored.store.read((view) => attachmentOf(view, id));
 }
 
 test("[H36] a content is a file under its id, and a record", async () => {
@@ -187,4 +188,69 @@ test("[H40] files without a record are removed when they are old, others never",
   expect(await remove(Number.MAX_SAFE_INTEGER)).toEqual([stray]);
   expect(readdirSync(join(folder, stray.slice(0, 2)))).toEqual(["notes.txt"]);
   expect(existsSync(attachments.path(known))).toBe(true);
+});
+
+test("[H59] a content from another Big Peer that does not fit is refused, and its part is removed", async () => {
+  const parent = temporaryFolder();
+  const { stored, folder } = await openFolder(parent);
+  const limits = { sizeMax: 1_000, spaceMax: 8 };
+  const attachments = new AttachmentFolder({ folder, store: stored.store, ...limits });
+  const content = Buffer.from("0123456789");
+  const id = idOf(content);
+  const receive = (offset: number, end: number): Promise<unknown> =>
+    attachments.receive(
+      id,
+      { offset, bytes: content.subarray(offset, end), size: content.length },
+      "link:north",
+    );
+  expect(await receive(0, 6)).toBe("more");
+  expect(attachments.space.used).toBe(6);
+  await expect(receive(6, 10)).rejects.toMatchObject({ code: "store.full" });
+  expect([attachments.space.used, attachments.receivedSize(id)]).toEqual([0, 0]);
+  expect(attachments.has(id)).toBe(false);
+});
+
+test("[H59] a copy of another node of the cluster is stored in any case, and counts", async () => {
+  const { stored, folder } = await openFolder();
+  const limits = { sizeMax: 1_000, spaceMax: 8 };
+  const attachments = new AttachmentFolder({ folder, store: stored.store, ...limits });
+  const content = { id: idOf(Buffer.from("0123456789")), len: 10 };
+  await attachments.takeCopy(content, chunksOf("0123456789"));
+  expect(await attachments.holds(content)).toBe(true);
+  await expect(attachments.add(chunksOf("1"), "ann")).rejects.toMatchObject({ code: "store.full" });
+});
+
+test("[H55] a content is adopted only if its record and its whole file are there", async () => {
+  const opened = await openFolder();
+  const { attachments } = opened;
+  const { id, len } = await attachments.add(chunksOf("hello"), "ann");
+  expect(await attachments.adopt({ id, len }, "bob")).toBe(true);
+  expect(recordOf(opened, id)).toMatchObject({ by: ["ann", "bob"] });
+  expect(await attachments.adopt({ id: idOf(Buffer.from("no")), len: 2 }, "bob")).toBe(false);
+  writeFileSync(attachments.path(id), "hell");
+  expect(await attachments.adopt({ id, len }, "eve")).toBe(false);
+  expect(await attachments.isProof(proofOf(Buffer.from("hello")), { id, len })).toBe(false);
+  expect(recordOf(opened, id)).toMatchObject({ by: ["ann", "bob"] });
+});
+
+test("[H56] a complete upload is in its place, and stays where it is if its record cannot be written", async () => {
+  const parent = temporaryFolder();
+  const { stored, folder, attachments } = await openFolder(parent);
+  const content = { id: idOf(Buffer.from("hello")), len: 5 };
+  const transact = vi.spyOn(stored.store, "transact");
+  transact.mockRejectedValueOnce(new Error("broken"));
+  const sent = { offset: 0, chunks: chunksOf("hel", "lo") };
+  await expect(attachments.partial.append(content, sent, "ann")).rejects.toThrow("broken");
+  expect(existsSync(attachments.path(content.id))).toBe(false);
+  expect(readdirSync(join(folder, "uploads"))).toHaveLength(1);
+  // As after a crash.
+  const again = new AttachmentFolder({ folder, store: stored.store, sizeMax: 1_000 });
+  expect(await again.partial.begin(content, "ann")).toEqual({ kind: "kept", offset: 5 });
+  expect(readFileSync(again.path(content.id), "utf8")).toBe("hello");
+  expect(readdirSync(join(folder, "uploads"))).toEqual([]);
+  expect(readdirSync(join(folder, "partial"))).toEqual([]);
+  // The same content again replaces its file.
+  const more = { offset: 0, chunks: chunksOf("hello") };
+  expect(await again.partial.append(content, more, "bob")).toEqual({ kind: "kept", offset: 5 });
+  expect(readFileSync(again.path(content.id), "utf8")).toBe("hello");
 });

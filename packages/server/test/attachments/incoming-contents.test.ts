@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
+import { ContentSpace } from "../../src/attachments/content-space.ts";
 import { IncomingContents } from "../../src/attachments/incoming-contents.ts";
 import { idOf } from "../support/attachment-client.ts";
 
@@ -18,7 +19,7 @@ function openIncoming(sizeMax = 1_000) {
   const parent = temporaryFolder();
   const folder = join(parent, "incoming");
   const kept = join(parent, "kept");
-  const incoming = new IncomingContents(folder, sizeMax);
+  const incoming = new IncomingContents(folder, sizeMax, new ContentSpace(parent, 0));
   const keep = async (path: string): Promise<void> => renameSync(path, kept);
   const take = (offset: number, end: number, size = CONTENT.length) =>
     incoming.take(ID, { offset, bytes: CONTENT.subarray(offset, end), size }, keep);
@@ -33,7 +34,7 @@ test("[S55] pieces are appended in order, and a piece out of order changes nothi
   expect(await take(6, 10)).toBe("refused");
   expect(incoming.sizeOf(ID)).toBe(4);
   // Another one on the same folder, as after a restart.
-  expect(new IncomingContents(folder, 1_000).sizeOf(ID)).toBe(4);
+  expect(new IncomingContents(folder, 1_000, new ContentSpace(folder, 0)).sizeOf(ID)).toBe(4);
   expect(await take(4, 10)).toBe("kept");
   expect(readFileSync(kept)).toEqual(CONTENT);
   expect(incoming.sizeOf(ID)).toBe(0);

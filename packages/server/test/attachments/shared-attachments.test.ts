@@ -4,16 +4,14 @@
 
 import { existsSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
+import { attachmentOf } from "@bigpeer/engine/store";
 import { createStore } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
-import {
-  type Attachment,
-  AttachmentFolder,
-  type AttachmentNodes,
-} from "../../src/attachments/attachment-folder.ts";
+import type { Attachment } from "../../src/attachments/attachment-files.ts";
+import { AttachmentFolder, type AttachmentNodes } from "../../src/attachments/attachment-folder.ts";
 import { idOf } from "../support/attachment-client.ts";
 
 const content = Buffer.from("hello");
@@ -124,4 +122,41 @@ test("a deleted record leaves the file to the collector: it may be on its way ag
   expect(await attachments.removeOrphans(time, 10)).toBe(1);
   expect(attachments.has(attachment.id)).toBe(false);
   expect(existsSync(path)).toBe(true);
+});
+
+test("[H56] an upload by offset stays complete while no other node takes it, and is stored later", async () => {
+  let isAlone = true;
+  const busy = new PeerError("store.busy", "no other node of the cluster could store a copy");
+  const { attachments, store } = await openNode({
+    push: async () => {
+      if (isAlone) throw busy;
+    },
+  });
+  const sent = { offset: 0, chunks: chunksOf(content) };
+  await expect(attachments.partial.append(attachment, sent, "ann")).rejects.toBe(busy);
+  await expect(attachments.partial.begin(attachment, "ann")).rejects.toBe(busy);
+  expect(attachments.partial.count).toBe(1);
+  isAlone = false;
+  const kept = { kind: "kept", offset: content.length };
+  expect(await attachments.partial.begin(attachment, "ann")).toEqual(kept);
+  expect(attachments.partial.count).toBe(0);
+  expect(store.read((view) => attachmentOf(view, attachment.id)?.by)).toEqual(["ann"]);
+});
+
+test("[H55] a content that another node has is fetched, and its caller recorded", async () => {
+  const { attachments, store, calls } = await openNode();
+  await store.transact((transaction) => {
+    transaction.apply([{ kind: "attach", ...attachment, by: "bob" }]);
+  });
+  expect(await attachments.adopt(attachment, "ann")).toBe(true);
+  expect(calls).toEqual(["fetch", "push hello", "attach ann"]);
+  expect(store.read((view) => attachmentOf(view, attachment.id)?.by)).toEqual(["bob", "ann"]);
+});
+
+test("[H55] a content that no node has must be sent", async () => {
+  const { attachments, store } = await openNode({ fetch: async () => false });
+  await store.transact((transaction) => {
+    transaction.apply([{ kind: "attach", ...attachment, by: "bob" }]);
+  });
+  expect(await attachments.adopt(attachment, "ann")).toBe(false);
 });

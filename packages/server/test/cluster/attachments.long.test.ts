@@ -74,3 +74,79 @@ test("an upload to a node that follows outlives this node, and every node serves
   rmSync(fileOf(cluster, evaluator, id));
   await eventually(async () => expect(await download(cluster, evaluator, id)).toBe(id));
 });
+
+/** Sends a part, or asks for the offset without one. */
+async function uploadPart(
+  cluster: RunningCluster,
+  node: ClusterNode,
+  content: Buffer,
+  part?: { readonly offset: number; readonly end: number },
+): Promise<{ status: number; offset: unknown }> {
+  const path = `/attachments/${idOf(content)}/upload`;
+  const len = content.length;
+  const answer = await cluster.request(
+    node,
+    path,
+    part === undefined
+      ? {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ len }),
+        }
+      : {
+          method: "PATCH",
+          headers: {
+            "content-type": "application/octet-stream",
+            "upload-offset": String(part.offset),
+            "upload-length": String(len),
+          },
+          body: content.subarray(part.offset, part.end),
+        },
+  );
+  const { offset } = (await answer.json()) as { offset?: number };
+  return { status: answer.status, offset };
+}
+
+test("[H58] an upload in parts is on one node, starts over on another, and is on two nodes when it is complete", async () => {
+  const cluster = await RunningCluster.start();
+  await cluster.openApp();
+  const { followers } = cluster.inOrder;
+  const [first, second] = followers as [ClusterNode, ClusterNode];
+  const content = randomBytes(2_000_000);
+  const id = idOf(content);
+  const half = { offset: 0, end: 1_000_000 };
+  expect(await uploadPart(cluster, first, content)).toEqual({ status: 200, offset: 0 });
+  const sent = await uploadPart(cluster, first, content, half);
+  expect(sent).toEqual({ status: 200, offset: 1_000_000 });
+  // Another node does not have this part.
+  const rest = { offset: 1_000_000, end: content.length };
+  expect(await uploadPart(cluster, second, content)).toEqual({ status: 200, offset: 0 });
+  expect(await uploadPart(cluster, second, content, rest)).toEqual({ status: 409, offset: 0 });
+  const all = { offset: 0, end: content.length };
+  const whole = { status: 200, offset: content.length };
+  expect(await uploadPart(cluster, second, content, all)).toEqual(whole);
+  const holders = cluster.nodes.filter((node) => existsSync(fileOf(cluster, node, id)));
+  expect(holders.length).toBeGreaterThanOrEqual(2);
+  // The first node need not get the rest: the content is there, and the caller may read it.
+  await eventually(async () => {
+    expect(await uploadPart(cluster, first, content)).toEqual(whole);
+  });
+  for (const node of cluster.nodes) expect(await download(cluster, node, id)).toBe(id);
+});
+
+test("[H56] an upload in parts that no second node takes stays complete, and is stored when one is back", async () => {
+  const cluster = await RunningCluster.start();
+  await cluster.openApp();
+  const { evaluator, followers } = cluster.inOrder;
+  await Promise.all(followers.map((node) => node.kill()));
+  const content = randomBytes(1_000_000);
+  const all = { offset: 0, end: content.length };
+  expect((await uploadPart(cluster, evaluator, content, all)).status).toBe(503);
+  await Promise.all(followers.map((node) => node.startUntilReady()));
+  // No byte is sent again.
+  await eventually(async () => {
+    const begun = await uploadPart(cluster, evaluator, content);
+    expect(begun).toEqual({ status: 200, offset: content.length });
+  });
+  expect(await download(cluster, evaluator, idOf(content))).toBe(idOf(content));
+});

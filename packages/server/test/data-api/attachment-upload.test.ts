@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
+import { attachmentOf } from "@bigpeer/engine/store";
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { histories, isFullSize } from "../../../protocol/test/support/test-size.ts";
@@ -60,7 +61,7 @@ describe("[H36] an upload", () => {
     expect(readFileSync(join(folderOf(api), "uU", id), "utf8")).toBe("hello world");
     expect(partialsOf(api)).toEqual([]);
     const { store } = await openFirstApp(api.server);
-    const [keyId] = store.read((view) => view.attachment(id)?.by) ?? [];
+    const [keyId] = store.read((view) => attachmentOf(view, id)?.by) ?? [];
     expect(api.quickstart.apiKey).toContain(keyId);
   });
 

@@ -1,7 +1,16 @@
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { FORMAT_VERSION, type Problem, verify } from "@bigpeer/engine/store";
+import {
+  attachmentOf,
+  attachmentReferences,
+  FORMAT_VERSION,
+  orphanedAttachments,
+  type Problem,
+  storedAttachments,
+  takeUpload,
+  verify,
+} from "@bigpeer/engine/store";
 import { openStore, readStore, type StoreFolder } from "@bigpeer/node";
 import type { Value } from "@bigpeer/protocol";
 import { beforeAll, expect, test } from "vitest";
@@ -130,12 +139,14 @@ test.each(FORMATS)(
   async (format) => {
     const { appFolder } = await goldenCopy(format);
     await readStore(appFolder, (view) => {
-      const [used, orphan] = [...view.attachments()].toReversed();
+      const [used, orphan] = [...storedAttachments(view)].toReversed();
       expect(orphan).toEqual({ id: GOLDEN_ORPHAN, len: 1 });
-      expect(view.attachment(GOLDEN_ORPHAN)).toEqual({ len: 1, by: ["bob"], isOrphan: true });
-      const references = [...view.attachmentReferences(used?.id ?? "")];
+      expect(attachmentOf(view, GOLDEN_ORPHAN)).toEqual({ len: 1, by: ["bob"], isOrphan: true });
+      const references = [...attachmentReferences(view, used?.id ?? "")];
       expect(references).toEqual([{ collection: "types", id: [1, "two"] }]);
-      expect(view.orphans(view.head.time, 10).map(({ id }) => id)).toEqual([GOLDEN_ORPHAN]);
+      expect(orphanedAttachments(view, view.head.time, 10).map(({ id }) => id)).toEqual([
+        GOLDEN_ORPHAN,
+      ]);
     });
   },
 );
@@ -171,7 +182,7 @@ test.runIf(isFullSize).each(FORMATS)(
     await adopt(registryFolder(dataDir));
     const { opened, close } = await openCopy(dataDir);
     const { store } = opened;
-    const repeat = await store.upload({
+    const repeat = await takeUpload(store, {
       site: OTHER_SITE,
       number: 1,
       digest: new Uint8Array(32),

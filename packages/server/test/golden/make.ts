@@ -18,6 +18,7 @@ import {
   type StateOperation,
   type Store,
   stateToBytes,
+  takeUpload,
   type UploadStep,
   uploadDigest,
 } from "@bigpeer/engine/store";
@@ -238,7 +239,7 @@ async function uploadAll(
   let digest: Uint8Array | undefined;
   for (const [i, steps] of uploads.entries()) {
     digest = uploadDigest(platform, digest, steps);
-    await store.upload({ site, number: i + 1, digest, steps });
+    await takeUpload(store, { site, number: i + 1, digest, steps });
   }
 }
 

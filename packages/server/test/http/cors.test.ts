@@ -89,7 +89,7 @@ test("a preflight of an allowed page returns methods, headers and a maximum age"
     headers: {
       "access-control-allow-methods": "GET, HEAD",
       "access-control-allow-headers":
-        "Authorization, Content-Type, Accept, X-SERVICE-TXN-ID, X-DITTO-TXN-ID, X-HYDRA-TXN-ID, Idempotency-Key, Range, If-None-Match, If-Range",
+        "Authorization, Content-Type, Accept, X-SERVICE-TXN-ID, X-DITTO-TXN-ID, X-HYDRA-TXN-ID, Idempotency-Key, Range, If-None-Match, If-Range, Upload-Offset, Upload-Length",
       "access-control-max-age": "600",
     },
     body: { kind: "bytes", bytes: new Uint8Array() },
@@ -101,4 +101,14 @@ test("a preflight is OPTIONS with a requested method", () => {
   expect(isPreflight(handMadeRequest({ method: "OPTIONS", headers }))).toBe(true);
   expect(isPreflight(handMadeRequest({ method: "OPTIONS" }))).toBe(false);
   expect(isPreflight(handMadeRequest({ method: "POST", headers }))).toBe(false);
+});
+
+test("[H35] pages at the public URL may call as well, but not if no page may", () => {
+  const publicUrl = "https://sync.example.com/base";
+  const own = "https://sync.example.com";
+  expect(new Cors("loopback", publicUrl).allows(own)).toBe(true);
+  expect(new Cors(["https://app.example.com"], publicUrl).allows(own)).toBe(true);
+  expect(new Cors("loopback", publicUrl).allows("http://sync.example.com")).toBe(false);
+  expect(new Cors("loopback", publicUrl).allows("http://localhost:5173")).toBe(true);
+  expect(new Cors([], publicUrl).allows(own)).toBe(false);
 });

@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { attachmentOf } from "@bigpeer/engine/store";
 import type { FetchMessage, LinkMessage } from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
@@ -137,7 +138,7 @@ test("[M36] eager contents arrive soon after their documents, also earlier ones,
   await south.withApp(async ({ store, attachments }) => {
     const time = store.read((view) => view.head.time);
     expect(await attachments.removeOrphans(time, 100)).toBe(0);
-    expect(store.read((view) => view.attachment(later))).toEqual({
+    expect(store.read((view) => attachmentOf(view, later))).toEqual({
       len: 5,
       by: [`link:${partner}`],
       isOrphan: false,

@@ -61,7 +61,9 @@ async function memoryApp(id: string): Promise<MemoryApp> {
   const storage = new MemoryKeyValue(disk);
   const store = await Store.open(storage, nodePlatform);
   const statements = new StatementRunner({ store, platform: nodePlatform, appId: id });
-  return { id, storeFolder: { store, folder: temporaryFolder() }, statements, disk, storage };
+  const storeFolder = { store, folder: temporaryFolder() };
+  const attachments = { partial: { count: 2 } };
+  return { id, storeFolder, statements, attachments, disk, storage };
 }
 
 const INSERT = "INSERT INTO cars DOCUMENTS ({'doors': 3}), ({'doors': 5})";
@@ -254,7 +256,7 @@ test("the size of the data file is shown", async () => {
   const storeFolder = await createStore(folder, testHost());
   const { store } = storeFolder;
   const statements = new StatementRunner({ store, platform: nodePlatform, appId: "a1" });
-  metrics.watchApp({ id: "a1", storeFolder, statements });
+  metrics.watchApp({ id: "a1", storeFolder, statements, attachments: { partial: { count: 0 } } });
   const { samples } = await read(metrics);
   expect(samples.get('bigpeer_store_file_bytes{app="a1"}')).toBeGreaterThan(0);
   await storeFolder.close();

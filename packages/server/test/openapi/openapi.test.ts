@@ -191,6 +191,8 @@ describe("the document describes this server", () => {
     ]);
     expect(documented.filter(isAttachment)).toEqual([
       "post /attachments/upload upload_attachment",
+      "post /attachments/{id}/upload begin_upload",
+      "patch /attachments/{id}/upload continue_upload",
       "get /attachments/{id} download_attachment",
       "head /attachments/{id} head_attachment",
     ]);
@@ -206,6 +208,8 @@ describe("the document describes this server", () => {
     ["write", [...rpc, "403", "422"]],
     ["execute", [...rpc, "404", "422"]],
     ["upload_attachment", rpc],
+    ["begin_upload", [...rpc, "422"]],
+    ["continue_upload", [...rpc, "409", "422"]],
     ["download_attachment", [...head, "206", "416"]],
     ["head_attachment", head],
     ["login", [...rpc, "411"]],
@@ -234,13 +238,14 @@ describe("the document describes this server", () => {
 
   test.each(operations)("$name has its own error body", ({ name, operation }) => {
     const own = OWN_FAILURES[name];
-    const $ref = `#/components/schemas/${own ?? "RpcError"}`;
     for (const [status, response] of Object.entries(operation["responses"] as ValueObject)) {
       if (Number(status) < 400 || name.startsWith("head")) continue;
       const { content } = response as { readonly content: Record<string, ValueObject> };
       const types =
         own === undefined ? ["application/json", "application/cbor"] : ["application/json"];
       expect(Object.keys(content), status).toEqual(types);
+      const general = status === "409" ? "WrongUploadOffset" : "RpcError";
+      const $ref = `#/components/schemas/${own ?? general}`;
       for (const type of types) expect(content[type]?.["schema"], status).toEqual({ $ref });
     }
   });

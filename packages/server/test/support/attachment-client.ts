@@ -24,6 +24,11 @@ interface Sent {
   readonly prefix?: string;
 }
 
+/** Proof that a caller has a content. */
+export function proofOf(bytes: Uint8Array): string {
+  return idOf(Buffer.concat([bytes, Buffer.from("bigpeer possession")]));
+}
+
 /** The id that a content must have. */
 export function idOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("base64url");
@@ -83,5 +88,44 @@ export async function download(
   const reply = await sendTo(api, `/attachments/${id}`, { method, ...sent });
   const operation = method === "HEAD" ? "head_attachment" : "download_attachment";
   expectValidAnswer({ operation, ...reply });
+  return reply;
+}
+
+/** Begins or continues an upload in parts. */
+export async function beginUpload(
+  api: DataApi,
+  id: string,
+  body: unknown,
+  { headers = {}, ...sent }: Sent = {},
+): Promise<AttachmentReply> {
+  const reply = await sendTo(api, `/attachments/${id}/upload`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+    ...sent,
+  });
+  expectValidAnswer({ operation: "begin_upload", ...reply });
+  return reply;
+}
+
+/** Sends the next part of an upload; headers that are given replace those of the part. */
+export async function continueUpload(
+  api: DataApi,
+  id: string,
+  { offset, len, part }: { offset: number; len: number; part: SentBody },
+  { headers = {}, ...sent }: Sent = {},
+): Promise<AttachmentReply> {
+  const reply = await sendTo(api, `/attachments/${id}/upload`, {
+    method: "PATCH",
+    headers: {
+      "content-type": "application/octet-stream",
+      "upload-offset": String(offset),
+      "upload-length": String(len),
+      ...headers,
+    },
+    body: part,
+    ...sent,
+  });
+  expectValidAnswer({ operation: "continue_upload", ...reply });
   return reply;
 }

@@ -1,6 +1,6 @@
 /**
  * Uploads and downloads of attachments that must be refused: bodies that are no multipart, or have
- * no file, or too large a one; ids that nobody has.
+ * no file, or too large a one; parts with a wrong offset or digest; ids that nobody has.
  */
 
 import type { Random } from "../../../engine/test/support/random.ts";
@@ -112,8 +112,90 @@ function download(random: Random, target: Target): Head {
   };
 }
 
+/** An id that no content of the test has, and that no other request uses. */
+function someId(random: Random): string {
+  const letters = Array.from({ length: 43 }, () => "abcdefghijklmnop"[random.below(16)]);
+  return letters.join("");
+}
+
+const BAD_NUMBERS: readonly string[] = [
+  "",
+  "-1",
+  "1.5",
+  "0x1",
+  "1e1",
+  "many",
+  "9".repeat(20),
+  "1, 2",
+];
+
+/** Parts of a path that can be read, and are not the hash of a content. */
+const NO_IDS: readonly string[] = [
+  "x",
+  "%00",
+  "__proto__",
+  "A".repeat(42),
+  "A".repeat(5_000),
+  "upload",
+];
+
+const BAD_BEGINNINGS: readonly string[] = [
+  "",
+  "{}",
+  "[]",
+  '{"len":-1}',
+  '{"len":"1"}',
+  '{"len":1.5}',
+  '{"len":1,"proof":1}',
+  '{"len":99999999999999999999}',
+  `{"len":${ATTACHMENT_SIZE_MAX + 1}}`,
+  '{"len":1',
+];
+
+function malformedBeginning(random: Random, target: Target): Sending {
+  const isBadId = random.oneIn(3);
+  const id = isBadId ? random.pick(NO_IDS) : someId(random);
+  const body = isBadId ? '{"len":1}' : random.pick(BAD_BEGINNINGS);
+  return answered({
+    operation: "begin_upload",
+    method: "POST",
+    target: `/api/v4/attachments/${id}/upload`,
+    headers: [...goodHeaders(target), ["Content-Type", "application/json"]],
+    body: Buffer.from(body),
+  });
+}
+
+/** Each has the wrong digest at best. */
+function malformedPart(random: Random, target: Target): Sending {
+  const content = Buffer.from(Array.from({ length: 1 + random.below(300) }, () => 1));
+  const size = content.length;
+  const [type, offset, length] = random.pick([
+    ["application/octet-stream", "0", String(size)],
+    ["application/octet-stream", "0", String(size - 1)],
+    ["application/octet-stream", "1", String(size + 1)],
+    ["application/octet-stream", String(size), "0"],
+    ["application/octet-stream", "0", String(ATTACHMENT_SIZE_MAX + 1)],
+    ["application/octet-stream", random.pick(BAD_NUMBERS), String(size)],
+    ["application/octet-stream", "0", random.pick(BAD_NUMBERS)],
+    [random.pick(TYPES.filter((each) => each !== "application/octet-stream")), "0", String(size)],
+  ] as const);
+  const headers = [...goodHeaders(target)];
+  headers.push(["Upload-Offset", offset], ["Upload-Length", length]);
+  if (type !== "") headers.push(["Content-Type", type]);
+  const path = `/api/v4/attachments/${someId(random)}/upload`;
+  return answered({
+    operation: "continue_upload",
+    method: "PATCH",
+    target: path,
+    headers,
+    body: content,
+  });
+}
+
 export function malformedUpload(random: Random, target: Target): Sending {
   if (random.oneIn(5)) return answered(download(random, target));
+  if (random.oneIn(6)) return malformedBeginning(random, target);
+  if (random.oneIn(4)) return malformedPart(random, target);
   const content = Array.from({ length: random.below(300) }, () => random.below(256));
   const text = Buffer.from(content).toString("latin1");
   const made = random.pick(BODIES)(text, random);

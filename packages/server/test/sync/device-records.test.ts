@@ -254,8 +254,8 @@ async function failingStore(): Promise<FailingStore> {
   let failure: Error | undefined;
   const recorded: RecordedStore = {
     read: (work) => store.read(work),
-    transact: (evaluate, requestId) =>
-      failure === undefined ? store.transact(evaluate, requestId) : Promise.reject(failure),
+    transact: (evaluate, options) =>
+      failure === undefined ? store.transact(evaluate, options) : Promise.reject(failure),
   };
   const fail = (error: Error | undefined): void => {
     failure = error;

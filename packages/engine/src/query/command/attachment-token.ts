@@ -4,8 +4,8 @@
  */
 
 import { isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
+import { attachmentOf } from "../../store/attachment-view.ts";
 import { transactionOf } from "../mutate/application.ts";
-import { requireAttachment } from "../mutate/checked-write.ts";
 import { isToken } from "../mutate/write-type.ts";
 import type { Execution } from "../run/execution.ts";
 import { describeType } from "../value/mismatch.ts";
@@ -33,8 +33,8 @@ export function checkUploaded({ value, at }: AttachmentToken, execution: Executi
   const { id, len } = value as { readonly id: string; readonly len: number | bigint };
   const { view } = transactionOf(execution);
   // Checked first: a caller without permission must not learn whether the content exists.
-  requireAttachment(id, execution);
-  const known = view.attachment(id);
+  execution.checker?.requireAttachment(id, view);
+  const known = attachmentOf(view, id);
   if (known === undefined) {
     const message = "expected the id of content that was uploaded";
     throw new PeerError("attachment.invalid", message, { at: `${at}.id` });

@@ -22,6 +22,8 @@ import type { RowKeeper } from "./row-keeper.ts";
 /** The interface of a live query for its followers. */
 export interface LiveQuery {
   readonly text: string;
+  /** The collections that it reads. */
+  readonly collections: readonly string[];
   /** In order. Each differing result is a new array, which is never modified. */
   readonly rows: readonly Value[];
   /** Why the query ended: it could not be evaluated, or would hold too much memory. */
@@ -68,6 +70,10 @@ export class FollowedQuery implements LiveQuery {
 
   get text(): string {
     return this.#input.text;
+  }
+
+  get collections(): readonly string[] {
+    return this.#statement.collections.map(({ collection }) => collection);
   }
 
   get rows(): readonly Value[] {

@@ -18,7 +18,7 @@ import type { StoredDocument } from "../../store/view.ts";
 import { Budget } from "../frame/budget.ts";
 import { newFrame, type Run } from "../frame/frame.ts";
 import type { Authority } from "../permission/authority.ts";
-import { PermissionChecker } from "../permission/permission-checker.ts";
+import type { PermissionChecker } from "../permission/permission-checker.ts";
 import { joinKeys } from "../value/compare.ts";
 import { underMeter } from "../value/cost-meter.ts";
 import { type ConditionPlan, keyAt } from "./condition.ts";
@@ -179,7 +179,7 @@ export class MatchIndex<T> {
 
   #checkerOf(authority: Authority, run: Run): PermissionChecker | undefined {
     if (authority.isReadingAll) return undefined;
-    const checker = this.#checkers.get(authority) ?? new PermissionChecker(authority, run);
+    const checker = this.#checkers.get(authority) ?? authority.checker(run);
     this.#checkers.set(authority, checker);
     return checker;
   }

@@ -14,7 +14,6 @@ import type { Steps } from "../frame/steps.ts";
 import { type DocumentPlace, getDocument } from "../run/declared-read.ts";
 import type { Execution, Typing } from "../run/execution.ts";
 import type { Settings } from "../system/settings.ts";
-import { applyChecked } from "./checked-write.ts";
 import {
   checkDocumentSize,
   checkStamps,
@@ -107,7 +106,7 @@ export function* applyRounds(
   };
   try {
     if (checker === undefined) return yield* apply();
-    return yield* applyChecked(rounds.flat(), checker, execution, apply);
+    return yield* checker.applyChecked(transaction.view, rounds.flat(), apply);
   } catch (error) {
     throw ofStatement(error, at);
   }

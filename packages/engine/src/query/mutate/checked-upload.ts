@@ -22,16 +22,16 @@ import { DOCUMENT_SIZE_MAX, RESULT_BYTES_MAX, STATEMENT_MS_MAX } from "../../lim
 import type { Platform } from "../../platform.ts";
 import { AT_ONCE, StepClock, type Steps } from "../../steps.ts";
 import type { OperationOutcome } from "../../store/applier.ts";
+import { addTokens } from "../../store/attachment-tokens.ts";
 import type { CheckedStep, CheckStep, CheckUpload } from "../../store/upload.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
 import { Fault } from "../fault.ts";
 import { Budget } from "../frame/budget.ts";
 import type { Authority } from "../permission/authority.ts";
 import type { CollectionUse } from "../permission/collection-use.ts";
-import { attachmentDenied, documentDenied } from "../permission/denial.ts";
-import { PermissionChecker } from "../permission/permission-checker.ts";
+import { documentDenied } from "../permission/denial.ts";
+import type { PermissionChecker } from "../permission/permission-checker.ts";
 import { Warnings } from "../run/warnings.ts";
-import { addTokens, isWritable } from "./checked-write.ts";
 import {
   checkDocumentSize,
   checkStamps,
@@ -89,7 +89,7 @@ function checkerOf(
   const limits = { timeMsMax: STATEMENT_MS_MAX, bytesMax: RESULT_BYTES_MAX };
   const budget = new Budget({ elapsed, ...limits });
   const request = { id: "", appId, startMs: platform.now() };
-  return new PermissionChecker(rights, { args: {}, platform, budget, request });
+  return rights.checker({ args: {}, platform, budget, request });
 }
 
 const SIZE_LIMITS: SizeLimits = { soft: DOCUMENT_SIZE_MAX, hard: DOCUMENT_SIZE_MAX };
@@ -139,9 +139,7 @@ function* checkBefore(
     const { collection, id } = operation;
     checker.authority.require(usesOf(operation));
     const before = transaction.get(collection, id);
-    if (before !== undefined && !isWritable(collection, before, checker)) {
-      throw documentDenied(collection);
-    }
+    if (before !== undefined) checker.requireWritable(collection, before);
     requireWritten(imageAsLast(operation, view, checker), collection, checker);
     // Not earlier: the size of a document is hidden from callers who may not read it.
     yield* checkSize(operation, before, transaction);
@@ -150,7 +148,7 @@ function* checkBefore(
   // Before the write: after it, the document itself would refer to them.
   for (const token of tokens) {
     yield;
-    if (!checker.mayReadAttachment(token, view)) throw attachmentDenied();
+    checker.requireAttachment(token, view);
   }
 }
 

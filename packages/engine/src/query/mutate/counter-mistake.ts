@@ -19,7 +19,7 @@ import { markOf } from "../../crdt/show.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
 import type { Warnings } from "../run/warnings.ts";
-import { printPath } from "../syntax/print.ts";
+import { printPath } from "../syntax/print-path.ts";
 
 interface CounterMistake {
   readonly reason: string;

@@ -9,7 +9,7 @@ import type { TypeMark, Value } from "@bigpeer/protocol";
 import { getField } from "@bigpeer/protocol";
 import { markOf } from "../../crdt/show.ts";
 import { evaluationFault, type Fault } from "../fault.ts";
-import { printPath } from "../syntax/print.ts";
+import { printPath } from "../syntax/print-path.ts";
 import { joinKeys } from "../value/compare.ts";
 import { isMap } from "./local-diff.ts";
 

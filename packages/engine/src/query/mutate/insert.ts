@@ -39,7 +39,6 @@ import {
 } from "../value/datum.ts";
 import { describeType } from "../value/mismatch.ts";
 import { applyWrites, type MutationContext, readBack, transactionOf } from "./application.ts";
-import { requireWritable } from "./checked-write.ts";
 import { checkCounters } from "./counter-mistake.ts";
 import type { Write } from "./document-size.ts";
 import { localDiff, setEdit } from "./local-diff.ts";
@@ -223,7 +222,7 @@ function decide(given: Given, plan: InsertPlan, execution: MutationContext): Wri
   const before = given.isNew ? undefined : transaction.get(collection, id);
   if (before !== undefined) {
     // First, for every policy: without write permission the caller must not learn that it exists.
-    requireWritable(collection, before, execution);
+    execution.checker?.requireWritable(collection, before);
     return plan.isInitial ? undefined : meet(given, before, plan, execution);
   }
   const kind = plan.isInitial ? "initial" : "insert";

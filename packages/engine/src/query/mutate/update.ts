@@ -22,7 +22,7 @@ import type { Evaluate, Frame } from "../frame/frame.ts";
 import type { Steps } from "../frame/steps.ts";
 import { attempted } from "../run/attempt.ts";
 import type { MutationOutcome, Typing } from "../run/execution.ts";
-import { printPath } from "../syntax/print.ts";
+import { printPath } from "../syntax/print-path.ts";
 import {
   approximate,
   Failure,

@@ -8,7 +8,7 @@
 
 import { normalNumber, type Value } from "@bigpeer/protocol";
 import type { Warnings } from "../run/warnings.ts";
-import { printPath } from "../syntax/print.ts";
+import { printPath } from "../syntax/print-path.ts";
 import { spend } from "../value/cost-meter.ts";
 import { Float, isDatumArray, type PresentDatum } from "../value/datum.ts";
 

@@ -10,7 +10,7 @@ import { setField, type TypeMark, type Types, unreachable } from "@bigpeer/proto
 import { markOf } from "../../crdt/show.ts";
 import { evaluationFault, type Fault, semanticFault } from "../fault.ts";
 import type { Typing } from "../run/execution.ts";
-import { printPath } from "../syntax/print.ts";
+import { printPath } from "../syntax/print-path.ts";
 import { type DatumObject, isDatumObject, isInteger, type PresentDatum } from "../value/datum.ts";
 import { describeType } from "../value/mismatch.ts";
 

@@ -6,24 +6,15 @@
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
+import type { Run } from "../frame/frame.ts";
+import type { CallerRules } from "./caller-rules.ts";
+import { type CollectionRule, NO_RULE, WHOLE_RULE } from "./collection-rule.ts";
 import type { CollectionUse } from "./collection-use.ts";
 import { collectionDenied, otherPeersDenied, peersDenied, wholeDenied } from "./denial.ts";
-import { type PermissionFilter, permissionFilter } from "./permission-filter.ts";
+import { PermissionChecker } from "./permission-checker.ts";
+import { permissionFilter } from "./permission-filter.ts";
 import { type AccessRule, type Permissions, permissionsValue } from "./permissions.ts";
-import { joinKeys, type RuleKey } from "./rule-key.ts";
-
-/** The rule of one collection. */
-export interface CollectionRule {
-  /** Every document is allowed, without an evaluation. */
-  readonly isWhole: boolean;
-  readonly filters: readonly PermissionFilter[];
-  /** The values that all of its filters select by; undefined if they use more than equality. */
-  readonly key?: RuleKey | undefined;
-}
-
-const WHOLE: CollectionRule = { isWhole: true, filters: [] };
-/** Allows nothing. */
-export const NO_RULE: CollectionRule = { isWhole: false, filters: [] };
+import { joinKeys } from "./rule-key.ts";
 
 /** All rules for one kind of access. */
 class RuleBook {
@@ -44,7 +35,7 @@ class RuleBook {
   }
 
   of(collection: string): CollectionRule {
-    if (this.#rule.everything) return WHOLE;
+    if (this.#rule.everything) return WHOLE_RULE;
     const known = this.#compiled.get(collection);
     if (known !== undefined) return known;
     const rule = compileRule(this.#queriesOf(collection));
@@ -65,11 +56,11 @@ class RuleBook {
 function compileRule(queries: readonly string[] | undefined): CollectionRule {
   if (queries === undefined) return NO_RULE;
   const filters = queries.map(permissionFilter);
-  if (filters.some(({ isAlways }) => isAlways)) return WHOLE;
+  if (filters.some(({ isAlways }) => isAlways)) return WHOLE_RULE;
   return { isWhole: false, filters, key: joinKeys(filters.map(({ key }) => key)) };
 }
 
-export class Authority {
+export class Authority implements CallerRules {
   /** Identifies the caller as the owner of requests and attachments. */
   readonly credential: string;
   readonly #permissions: Permissions;
@@ -133,6 +124,14 @@ export class Authority {
       if (book.has(use.collection)) continue;
       throw placed(collectionDenied(use.collection), use.at);
     }
+  }
+
+  /**
+   * Evaluates the permissions in one run. Only this creates a checker, so that a store whose callers
+   * all have full access needs no code for permissions.
+   */
+  checker(run: Run): PermissionChecker {
+    return new PermissionChecker(this, run);
   }
 
   requirePeers(): void {

@@ -18,7 +18,7 @@ import type { IndexDefinition, IndexEntry, IndexRange } from "../../store/index-
 import type { Needed, ScanRange, StoredDocument, VersionedState, View } from "../../store/view.ts";
 import type { DocumentView, Found, KnownValues } from "../frame/document-view.ts";
 import { Pace } from "../frame/pace.ts";
-import type { PermissionChecker } from "./permission-checker.ts";
+import type { DocumentChecks } from "./caller-rules.ts";
 import { allowedRanges, keyedTuples, knownValuesOf } from "./rule-key.ts";
 
 const NEVER_HELD: VersionedState = { state: EMPTY_STATE, version: 0 };
@@ -28,9 +28,9 @@ const NO_NUMBER = 0;
 
 export class NarrowedView implements DocumentView {
   readonly #view: View;
-  readonly #checker: PermissionChecker;
+  readonly #checker: DocumentChecks;
 
-  constructor(view: View, checker: PermissionChecker) {
+  constructor(view: View, checker: DocumentChecks) {
     this.#view = view;
     this.#checker = checker;
   }

@@ -5,8 +5,9 @@
  * has used before. Its work and time count for the statement. It has the time limit of a row.
  */
 
-import { PeerError } from "@bigpeer/protocol";
+import { type DocumentOperation, PeerError } from "@bigpeer/protocol";
 import { REFERENCES_CHECKED_MAX } from "../../limits.ts";
+import { attachmentOf, attachmentReferences } from "../../store/attachment-view.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
 import { Fault } from "../fault.ts";
 import { Budget, isTimeout } from "../frame/budget.ts";
@@ -14,13 +15,17 @@ import { type Evaluate, type Frame, newFrame, type Run } from "../frame/frame.ts
 import { Pace } from "../frame/pace.ts";
 import { finish, type Steps } from "../frame/steps.ts";
 import { underMeter } from "../value/cost-meter.ts";
-import { type Authority, type CollectionRule, NO_RULE } from "./authority.ts";
+import type { CallerRules, DocumentChecks } from "./caller-rules.ts";
+import { applyChecked } from "./checked-write.ts";
+import { type CollectionRule, NO_RULE } from "./collection-rule.ts";
+import { attachmentDenied, documentDenied } from "./denial.ts";
+import { NarrowedView } from "./narrowed-view.ts";
 
 /** Memory for the check of one document: far more than any sensible rule needs. */
 const JUDGEMENT_BYTES_MAX = 16 * 1024 * 1024;
 
-export class PermissionChecker {
-  readonly authority: Authority;
+export class PermissionChecker implements DocumentChecks {
+  readonly authority: CallerRules;
   readonly #statement: Budget;
   readonly #budget: Budget;
   readonly #run: Run;
@@ -32,7 +37,7 @@ export class PermissionChecker {
   #document: StoredDocument | undefined;
   readonly #check = (): boolean => this.#matchesAny();
 
-  constructor(authority: Authority, run: Run) {
+  constructor(authority: CallerRules, run: Run) {
     this.authority = authority;
     const statement = run.budget;
     this.#statement = statement;
@@ -50,12 +55,37 @@ export class PermissionChecker {
     this.#frame = newFrame(this.#run, 1);
   }
 
+  /** The documents of a view that the caller may read. */
+  narrow(view: View): NarrowedView {
+    return new NarrowedView(view, this);
+  }
+
   mayRead(collection: string, document: StoredDocument): boolean {
     return this.#allows(this.authority.readRule(collection), document);
   }
 
   mayWrite(collection: string, document: StoredDocument): boolean {
     return this.#allows(this.authority.writeRule(collection), document);
+  }
+
+  /** Throws unless the caller may read and write the existing document. */
+  requireWritable(collection: string, before: StoredDocument): void {
+    if (this.mayRead(collection, before) && this.mayWrite(collection, before)) return;
+    throw documentDenied(collection);
+  }
+
+  /** Throws for a token of content that the caller neither uploaded nor may read. */
+  requireAttachment(id: string, view: View): void {
+    if (!this.mayReadAttachment(id, view)) throw attachmentDenied();
+  }
+
+  /** Checks writes before and after `apply` has applied them to `view`. */
+  applyChecked<T>(
+    view: View,
+    operations: readonly DocumentOperation[],
+    apply: () => Steps<T>,
+  ): Steps<T> {
+    return applyChecked(this, view, operations, apply);
   }
 
   /** Steps of the whole statement so far. */
@@ -75,7 +105,7 @@ export class PermissionChecker {
   *checkAttachment(id: string, view: View, checkedMax: number = Infinity): Steps<boolean> {
     const { authority } = this;
     if (authority.isReadingAll) return true;
-    if (view.attachment(id)?.by.includes(authority.credential) === true) return true;
+    if (attachmentOf(view, id)?.by.includes(authority.credential) === true) return true;
     // A timeout of the request itself is reported as such.
     this.#statement.look();
     try {
@@ -89,7 +119,7 @@ export class PermissionChecker {
   *#checkReferring(id: string, view: View, checkedMax: number): Steps<boolean> {
     const pace = new Pace(this);
     let judged = 0;
-    for (const { collection, id: referring } of view.attachmentReferences(id)) {
+    for (const { collection, id: referring } of attachmentReferences(view, id)) {
       this.#statement.step();
       if (this.authority.hasReadRule(collection)) {
         if (judged++ >= checkedMax) return false;

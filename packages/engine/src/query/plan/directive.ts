@@ -3,7 +3,7 @@
  * USE DIRECTIVES of a term.
  */
 
-import { isArray, isObject, PeerError, parseJson, type ValueObject } from "@bigpeer/protocol";
+import { isArray, isObject, type Value, type ValueObject } from "@bigpeer/protocol";
 import { DIRECTIVE_LENGTH_MAX, JOINS_LIMIT, JOINS_MAX } from "../../limits.ts";
 import { semanticFault } from "../fault.ts";
 import type { Use } from "../syntax/tree.ts";
@@ -37,10 +37,11 @@ function parseDirective(text: string): ValueObject {
     throw semanticFault(`a directive has more than ${DIRECTIVE_LENGTH_MAX} characters`);
   }
   try {
-    const directive = parseJson(text);
+    // No directive that is known has an integer beyond 2^53, which the host's parser would lose.
+    const directive = JSON.parse(text) as Value;
     if (isObject(directive)) return directive;
   } catch (error) {
-    if (!(error instanceof PeerError)) throw error;
+    if (!(error instanceof SyntaxError)) throw error;
   }
   throw semanticFault("expected a JSON object as directive");
 }

@@ -8,7 +8,7 @@
 import { TERMS_MAX } from "../../limits.ts";
 import { Fault, semanticFault } from "../fault.ts";
 import { ExpressionIds } from "../syntax/expression-ids.ts";
-import { printExpression } from "../syntax/print.ts";
+import { printPath } from "../syntax/print-path.ts";
 import type {
   ColumnProjection,
   Expression,
@@ -286,10 +286,11 @@ function isOfRow(holds: SlotNode["holds"]): boolean {
   return holds === "document" || holds === "element";
 }
 
-/** `a` or `a.b`. */
-function isNamed(expression: Expression): boolean {
-  const root = expression.kind === "field" ? expression.of : expression;
-  return root.kind === "name";
+/** The path of `a` or `a.b`; undefined for another expression. */
+function namedPath(expression: Expression): readonly string[] | undefined {
+  if (expression.kind === "name") return [expression.name];
+  if (expression.kind !== "field" || expression.of.kind !== "name") return undefined;
+  return [expression.of.name, expression.name];
 }
 
 /** Limit on the columns in a hint, which people read. */
@@ -317,8 +318,8 @@ class KeysById {
   /** The columns that are paths, as keys of the missing GROUP BY. */
   hint(): string | undefined {
     const paths = this.#ungrouped.slice(0, HINTED_MAX).flatMap((projection) => {
-      const isPath = projection.kind === "column" && isNamed(projection.expression);
-      return isPath ? [cutName(printExpression(projection.expression))] : [];
+      const path = projection.kind === "column" ? namedPath(projection.expression) : undefined;
+      return path === undefined ? [] : [cutName(printPath(path))];
     });
     return paths.length === 0 ? undefined : `add GROUP BY ${paths.join(", ")}`;
   }

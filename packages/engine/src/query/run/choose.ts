@@ -7,12 +7,12 @@ import type { Needed } from "../../store/view.ts";
 import type { DocumentView, KnownValues } from "../frame/document-view.ts";
 import type { Steps } from "../frame/steps.ts";
 import { type AccessTerm, type Chosen, chooseAccess, SCAN, type Wish } from "../plan/access.ts";
-import type { Explaining } from "../plan/explain.ts";
 import type { SourcePlan } from "../plan/plan.ts";
 import type { Probe, ProbeTerm, Test } from "../plan/probe.ts";
 import { fieldsOf } from "../plan/reads.ts";
 import type { Expression } from "../syntax/tree.ts";
 import type { Execution } from "./execution.ts";
+import type { Explaining } from "./plan-explainer.ts";
 import type { Profile } from "./profile.ts";
 
 /** The part of an execution that the choice depends on. */

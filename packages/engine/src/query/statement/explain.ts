@@ -3,19 +3,18 @@
  * timings.
  */
 
-import type { ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
-import { type Choosing, explainedChoosing } from "../run/choose.ts";
-import { Profile } from "../run/profile.ts";
+import { explainedChoosing, explaining } from "../run/choose.ts";
+import { explainerOf } from "../run/plan-explainer.ts";
 import type { ExplainStatement } from "../syntax/tree.ts";
-import { nanoseconds } from "../system/requests.ts";
 import { type Prepared, type RunWork, slowRead } from "./work.ts";
 
 export function explainPrepared({ statement, at }: ExplainStatement, inner: Prepared): Prepared {
   const { plan } = inner;
   if (plan === undefined) throw semanticFault(`there is no plan for ${statement.kind}`, at);
   return slowRead(function* explain(execution) {
-    return [{ plan: plan(yield* explainedChoosing(execution)) }];
+    const how = explaining(yield* explainedChoosing(execution));
+    return [{ plan: explainerOf(execution.run).explain(plan, how) }];
   });
 }
 
@@ -31,43 +30,20 @@ export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepar
   const { work } = prepared;
   const { elapsed } = times;
   const run: RunWork = function* run(plain) {
-    const execution = { ...plain, profile: new Profile(elapsed) };
+    const explainer = explainerOf(plain.run);
+    const execution = { ...plain, profile: explainer.newProfile(elapsed) };
     const isWrite = work.kind === "write";
     // Taken before the write, which may change which indexes the caller can see.
     const before = isWrite ? yield* explainedChoosing(execution) : undefined;
     const begin = elapsed();
     const { items, ids } = yield* work.run(execution);
     const count = isWrite ? ids.length : Math.max(items.length, ids.length);
-    const ran = { count, ms: elapsed() - begin };
+    const elapsedMs = elapsed() - begin;
     const choosing = before ?? (yield* explainedChoosing(execution));
-    return { ids, items: [...items, profileOf(prepared, choosing, times, ran)] };
+    const plan = prepared.plan && explainer.explain(prepared.plan, explaining(choosing));
+    const { queryType } = prepared;
+    const ran = { plan, queryType, resultCount: count, elapsedMs, ...times };
+    return { ids, items: [...items, explainer.profileRow(ran)] };
   };
   return { ...prepared, work: { kind: work.kind, run } };
-}
-
-interface Ran {
-  readonly count: number;
-  readonly ms: number;
-}
-
-function profileOf(
-  { plan, queryType }: Prepared,
-  choosing: Choosing,
-  times: PrepareTimes,
-  ran: Ran,
-): ValueObject {
-  const shownPlan = plan?.(choosing);
-  return {
-    "~request_profile": {
-      ...(shownPlan && { plan: shownPlan }),
-      queryType,
-      resultCount: ran.count,
-      state: "completed",
-      times: {
-        elapsed: nanoseconds(ran.ms),
-        parse: nanoseconds(times.parseMs),
-        plan: nanoseconds(times.planMs),
-      },
-    },
-  };
 }

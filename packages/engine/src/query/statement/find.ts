@@ -6,15 +6,14 @@
  * statement, so planning and execution are shared.
  */
 
-import { PeerError, type ValueObject } from "@bigpeer/protocol";
+import { PeerError } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { Fault, locate } from "../fault.ts";
 import type { Frame } from "../frame/frame.ts";
 import { finish, type Steps } from "../frame/steps.ts";
-import { explainChoice, explainSequence } from "../plan/explain.ts";
 import { parametersIn } from "../plan/parameters.ts";
-import { type Choosing, explaining } from "../run/choose.ts";
 import type { Execution } from "../run/execution.ts";
+import type { PlanOutline } from "../run/plan-explainer.ts";
 import type { Window } from "../run/sort.ts";
 import { parseFilter, parseFilterPath } from "../syntax/parse-filter.ts";
 import type { Expression, OrderTerm, ParameterNode } from "../syntax/tree.ts";
@@ -40,7 +39,7 @@ export function filterLabel({ collection, query }: FilterQuery): string {
 export interface PreparedFind {
   readonly label: string;
   readonly parameters: readonly ParameterNode[];
-  readonly plan: (choosing: Choosing) => ValueObject;
+  readonly plan: PlanOutline;
   readonly documents: (execution: Execution, window: Window) => Steps<StoredDocument[]>;
   readonly count: (execution: Execution) => Steps<number>;
 }
@@ -53,8 +52,7 @@ export function* prepareFind(filter: FilterQuery): Steps<PreparedFind> {
     const frames = yield* choice.rows(execution, window);
     return frames.map(({ slots }) => slots[slot] as StoredDocument);
   };
-  const plan = (choosing: Choosing): ValueObject =>
-    explainSequence(explainChoice(choice, explaining(choosing)));
+  const plan = { kind: "choice", choice, operator: undefined } as const;
   return { label: filterLabel(filter), parameters, plan, documents, count: choice.count };
 }
 

@@ -12,7 +12,7 @@ import { isAggregate } from "../functions/aggregate.ts";
 import type { FieldSuspect } from "../plan/suspect.ts";
 import { describeOffset, type Execution } from "../run/execution.ts";
 import type { SuspectWatch } from "../run/lookout.ts";
-import { printPath } from "../syntax/print.ts";
+import { printPath } from "../syntax/print-path.ts";
 import { sourcesInSteps } from "../syntax/statement-walk.ts";
 import type { CollectionRef, Projection, Statement } from "../syntax/tree.ts";
 import { eachNode } from "../syntax/tree-walk.ts";

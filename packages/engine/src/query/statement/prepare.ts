@@ -8,17 +8,14 @@
  * so there is a pause after each.
  */
 
-import { unreachable, type ValueObject } from "@bigpeer/protocol";
+import { unreachable } from "@bigpeer/protocol";
 import { evaluationFault, semanticFault } from "../fault.ts";
 import { finish, type Steps } from "../frame/steps.ts";
 import { transactionOf } from "../mutate/application.ts";
 import { type CollectionUse, usesInSteps } from "../permission/collection-use.ts";
-import { advisedTerms } from "../plan/advice.ts";
 import { joinsMaxOf } from "../plan/directive.ts";
-import { explainChoice, explainQuery, explainSequence } from "../plan/explain.ts";
 import { parametersInSteps } from "../plan/parameters.ts";
 import { planQuery } from "../plan/select-plan.ts";
-import { type Choosing, explaining } from "../run/choose.ts";
 import type { Execution } from "../run/execution.ts";
 import { parseInSteps } from "../syntax/parse-statement.ts";
 import { subqueriesInSteps } from "../syntax/statement-walk.ts";
@@ -171,39 +168,24 @@ function* prepareQuery(query: Query, { joinsMax }: Options): Steps<Prepared> {
   return {
     queryType: "select",
     work: { kind: "read", run },
-    plan: (choosing) => explainSequence(explainQuery(plan, explaining(choosing))),
-    terms: advisedTerms(plan),
+    plan: { kind: "query", plan },
   };
 }
 
 function* prepareInsert(statement: InsertStatement, { joinsMax }: Options): Steps<Prepared> {
   const { work, select: source } = yield* compileInsert(statement, joinsMax);
-  const steps = (choosing: Choosing): ValueObject[] =>
-    source === undefined ? [] : explainQuery(source, explaining(choosing));
-  const terms = source === undefined ? [] : advisedTerms(source);
-  const last = { "#operator": "insert", collection: statement.into.name };
-  return {
-    queryType: "mutation",
-    work,
-    plan: (choosing) =>
-      explainSequence([...steps(choosing), { ...last, onConflict: statement.conflict }]),
-    terms,
-  };
+  const { into, conflict: onConflict } = statement;
+  const plan = { kind: "insert", collection: into.name, source, onConflict } as const;
+  return { queryType: "mutation", work, plan };
 }
 
 function mutation(compiled: CompiledMutation, operator: string): Prepared {
-  const plan = (choosing: Choosing): ValueObject => {
-    const steps = explainChoice(compiled.choice, explaining(choosing));
-    return explainSequence([...steps, { "#operator": operator }]);
-  };
-  const { source, wish } = compiled.choice.plan;
-  const isOpen = source.ids === undefined && source.collection.kind === "stored";
-  const terms = isOpen ? [{ source, wish }] : [];
-  return { queryType: "mutation", work: compiled.work, plan, terms };
+  const { work, choice } = compiled;
+  return { queryType: "mutation", work, plan: { kind: "choice", choice, operator } };
 }
 
 function definition(run: RunWork, operator: string, name: string): Prepared {
-  const plan = (): ValueObject => explainSequence([{ "#operator": operator, name }]);
+  const plan = { kind: "definition", operator, name } as const;
   return { queryType: "mutation", work: { kind: "write", run }, plan };
 }
 

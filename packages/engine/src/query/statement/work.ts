@@ -2,11 +2,10 @@
  * Work: the compiled form of a statement, ready to run, the same for all kinds of statement.
  */
 
-import type { Value, ValueObject } from "@bigpeer/protocol";
+import type { Value } from "@bigpeer/protocol";
 import type { Steps } from "../frame/steps.ts";
-import type { AdvisedTerm } from "../plan/advice.ts";
-import type { Choosing } from "../run/choose.ts";
 import type { Execution } from "../run/execution.ts";
+import type { PlanOutline } from "../run/plan-explainer.ts";
 
 export type QueryType = "select" | "mutation";
 
@@ -33,9 +32,7 @@ export interface Prepared {
   readonly queryType: QueryType;
   readonly work: Work;
   /** Plan that EXPLAIN shows; undefined for statements without a plan. */
-  readonly plan: ((choosing: Choosing) => ValueObject) | undefined;
-  /** The terms that an index could speed up; undefined if there are none. */
-  readonly terms?: readonly AdvisedTerm[];
+  readonly plan: PlanOutline | undefined;
 }
 
 /** A read that needs no pause. */

@@ -7,7 +7,7 @@
 import { cutName } from "../unknown-name.ts";
 import { TYPE_WORDS } from "./keywords.ts";
 import type { Token } from "./lexer.ts";
-import { printPath } from "./print.ts";
+import { printPath } from "./print-path.ts";
 
 /** Hint for a filter that is a whole statement. */
 export const FILTER_HINT = "a filter is only the condition, such as color == 'blue'";

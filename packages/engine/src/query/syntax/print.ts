@@ -4,9 +4,9 @@
  */
 
 import { type TypeMark, type Types, unreachable } from "@bigpeer/protocol";
-import { Float } from "../value/datum.ts";
-import { QUOTED_WORDS } from "./keywords.ts";
+import type { Float } from "../value/datum.ts";
 import { BINARY_PRECEDENCE, PRECEDENCE, PREDICATE_PRECEDENCE, rightOf } from "./operators.ts";
+import { printName, printPath, printWord } from "./print-path.ts";
 import { isQueryTerm } from "./statement-walk.ts";
 import type {
   AlterSystemStatement,
@@ -270,11 +270,6 @@ function printApplyItem({ path, method, value }: ApplyItem): string {
   return join(printPath(path), method.toUpperCase(), printClause(preposition, value));
 }
 
-/** Prints the path of a field. */
-export function printPath([first = "", ...others]: readonly string[]): string {
-  return [printName(first), ...others.map(printWord)].join(".");
-}
-
 function printRemove(remove: RemoveStatement): string {
   return join(remove.method.toUpperCase(), "FROM", printTerm(remove.term), printSelection(remove));
 }
@@ -366,8 +361,13 @@ function isNot(expression: Expression): boolean {
   return expression.kind === "unary" && expression.operator === "not";
 }
 
+/** By its shape: a host may bundle this module apart, with another copy of the class. */
+function isFloat(value: LiteralNode["value"]): value is Float {
+  return typeof value === "object" && value !== null;
+}
+
 function isNumber({ value }: LiteralNode): boolean {
-  return typeof value === "number" || typeof value === "bigint" || value instanceof Float;
+  return typeof value === "number" || typeof value === "bigint" || isFloat(value);
 }
 
 function printBare(expression: Expression): string {
@@ -512,20 +512,8 @@ function printEntry({ key, value }: ObjectEntry): string {
   return `${print(key, 0)}: ${print(value, 0)}`;
 }
 
-const PLAIN_WORD = /^[A-Za-z_][A-Za-z0-9_]*$/;
-
-/** Prints a name where any word is a name. */
-function printWord(name: string): string {
-  return PLAIN_WORD.test(name) ? name : `\`${name.replaceAll("`", "``")}\``;
-}
-
-/** Prints a name, quoted if it could be taken for a keyword. */
-function printName(name: string): string {
-  return QUOTED_WORDS.has(name.toUpperCase()) ? `\`${name}\`` : printWord(name);
-}
-
 function printLiteral({ value }: LiteralNode): string {
-  if (value instanceof Float) return printFloat(value.value);
+  if (isFloat(value)) return printFloat(value.value);
   switch (typeof value) {
     case "string":
       return printText(value);

@@ -249,7 +249,7 @@ export class ActiveRequest implements RequestInfo, Placed {
   #stateMs: number;
   #endMs: number | undefined;
   #queryType: string | undefined;
-  #plan: (() => Value) | undefined;
+  #plan: (() => Value | undefined) | undefined;
   #resultCount = 0;
   #error: string | undefined;
   #isCancelled = false;
@@ -309,8 +309,11 @@ export class ActiveRequest implements RequestInfo, Placed {
     this.#queryType = queryType;
   }
 
-  /** Sets how the plan is shown, during the run or after a long one. `plan` never throws. */
-  setPlan(plan: () => Value): void {
+  /**
+   * Sets how the plan is shown, during the run or after a long one. `plan` never throws. It returns
+   * undefined while the host has not loaded the explainer.
+   */
+  setPlan(plan: () => Value | undefined): void {
     this.#plan = plan;
   }
 

@@ -34,9 +34,6 @@ export interface Parameter {
   /** Inclusive bounds of a number. */
   readonly min?: number;
   readonly max?: number;
-  readonly meaning: string;
-  /** Accepted and shown, so that statements written for other peers run, but without effect yet. */
-  readonly isInert?: boolean;
   /** Further check of an object; returns the problem, or undefined if valid. */
   readonly faultOf?: (value: ValueObject) => string | undefined;
 }
@@ -63,125 +60,124 @@ export interface HistoryQualifiers {
   readonly failed?: boolean;
 }
 
+/**
+ * All parameters. One that is without effect yet is accepted and shown, so that statements written
+ * for other peers run.
+ */
 export const PARAMETERS: readonly Parameter[] = [
+  /** Days between two runs that collect tombstones. Without effect yet. */
   {
     name: "days_between_reaping",
     type: "integer",
     initial: 1,
     min: 1,
     max: 366,
-    isInert: true,
-    meaning: "Days between two runs that collect tombstones.",
   },
+  /** Whether EVICT leaves what is kept about peers as it is. Without effect yet. */
   {
     name: "disable_replication_gc_on_evict",
     type: "boolean",
     initial: false,
-    isInert: true,
-    meaning: "Whether EVICT leaves what is kept about peers as it is.",
   },
+  /** A statement that makes a document larger than this fails. */
   {
     name: "document_size_hard_limit_bytes",
     type: "integer",
     initial: DOCUMENT_SIZE_MAX,
     min: 1024,
     max: BYTES_MAX,
-    meaning: "A statement that makes a document larger than this fails.",
   },
+  /** A statement that makes a document larger than this gives a warning. */
   {
     name: "document_size_soft_limit_bytes",
     type: "integer",
     initial: DOCUMENT_SIZE_SOFT_MAX,
     min: 1024,
     max: BYTES_MAX,
-    meaning: "A statement that makes a document larger than this gives a warning.",
   },
+  /** Directives of a statement that gives none, for instance #max_scans. Without effect yet. */
   {
     name: "dql_default_directives",
     type: "object",
     initial: {},
-    isInert: true,
-    meaning: "Directives of every statement that does not give its own, for instance #max_scans.",
   },
+  /**
+   * Which finished requests are kept: those with elapsed_ms or result_count of at least the
+   * number given, and with failed: true those that failed. All of them when it is empty.
+   */
   {
     name: "dql_request_history_qualifiers",
     type: "object",
     initial: {},
     faultOf: faultOfQualifiers,
-    meaning:
-      "Which finished requests are kept: those with elapsed_ms or result_count of at least the " +
-      "number given, and with failed: true those that failed. All of them when it is empty.",
   },
+  /** Finished requests that system:request_history keeps at most. */
   {
     name: "dql_request_history_size",
     type: "integer",
     initial: 4096,
     min: 0,
     max: 100_000,
-    meaning: "Finished requests that system:request_history keeps at most.",
   },
+  /** A statement that runs longer is stopped. 0: only the limit of the server counts. */
   {
     name: "dql_request_timeout_seconds",
     type: "number",
     initial: 0,
     min: 0,
     max: 86_400,
-    meaning: "A statement that runs longer is stopped. 0: only the limit of the server counts.",
   },
+  /** Whether subscriptions are only simple queries over one collection. Without effect yet. */
   {
     name: "dql_restrict_subscriptions",
     type: "boolean",
     initial: true,
-    isInert: true,
-    meaning: "Whether subscriptions are only simple queries over one collection.",
   },
+  /**
+   * A statement that took longer is reported in the log. 0: only one that its time limit
+   * stopped.
+   */
   {
     name: "dql_slow_request_warn_seconds",
     type: "number",
     initial: 1,
     min: 0,
     max: 86_400,
-    meaning:
-      "A statement that took longer is reported in the log. 0: only one that its time limit stopped.",
   },
+  /** Whether a field that is not declared is a register, and nothing else is seen of it. */
   {
     name: "dql_strict_mode",
     type: "boolean",
     initial: false,
-    meaning: "Whether a field that is not declared is a register, and nothing else is seen of it.",
   },
+  /** Tombstones that are collected in one transaction at most. Without effect yet. */
   {
     name: "tombstone_reap_batch_size",
     type: "integer",
     initial: 10_000,
     min: 1,
     max: 1_000_000,
-    isInert: true,
-    meaning: "Tombstones that are collected in one transaction at most.",
   },
+  /** Whether tombstones are collected at all. Without effect yet. */
   {
     name: "tombstone_ttl_enabled",
     type: "boolean",
     initial: true,
-    isInert: true,
-    meaning: "Whether tombstones are collected at all.",
   },
+  /** Age in hours at which tombstones are collected. Without effect yet. */
   {
     name: "tombstone_ttl_hours",
     type: "integer",
     initial: HORIZON_MS / 3_600_000,
     min: 1,
     max: HOURS_MAX,
-    isInert: true,
-    meaning: "Age in hours at which tombstones are collected.",
   },
+  /** With whom a collection is synced: its name and one of SYNC_SCOPES. Without effect yet. */
   {
     name: "user_collection_sync_scopes",
     type: "object",
     initial: {},
-    isInert: true,
     faultOf: faultOfScopes,
-    meaning: `With whom a collection is synced: its name and one of ${SYNC_SCOPES.join(", ")}.`,
   },
 ];
 

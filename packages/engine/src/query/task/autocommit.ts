@@ -9,7 +9,7 @@ import type { TaskRun } from "./task-run.ts";
 import { TransactionWrite } from "./transaction-write.ts";
 
 /** A WorkHost for results of all types. */
-interface Autocommit {
+export interface Autocommit {
   readonly isAtOnce: false;
   run<T>(ready: Ready<T>, taskRun: TaskRun): Done<T> | Promise<Done<T>>;
 }

@@ -12,6 +12,7 @@ import {
 import type { WriteResult } from "../command/command.ts";
 import type { BatchResult, WriteRequest } from "../request.ts";
 import { NOTHING_HELD } from "../run/time-slicer.ts";
+import { filtersOf } from "./prepared-filters.ts";
 import type { Ready, TaskKind } from "./task-kind.ts";
 
 export const BATCH: TaskKind<WriteRequest, readonly WriteResult[], BatchResult> = {
@@ -19,10 +20,10 @@ export const BATCH: TaskKind<WriteRequest, readonly WriteResult[], BatchResult> 
   isStatement: false,
   textOf: () => "",
   labelOf: ({ commands }) => labelOf(commands),
-  prepare: (request, { budget, owner }, { texts, slicer }) => {
+  prepare: (request, { budget, owner }, context) => {
     const { commands, isUnknownRefused = false } = request;
-    const steps = prepareBatch(commands, { isUnknownRefused, texts });
-    const work = slicer.take(steps, budget, NOTHING_HELD, owner);
+    const steps = prepareBatch(commands, { isUnknownRefused, texts: filtersOf(context) });
+    const work = context.slicer.take(steps, budget, NOTHING_HELD, owner);
     return work instanceof Promise
       ? work.then((late) => readyWith(late, request))
       : readyWith(work, request);

@@ -7,9 +7,11 @@ import type { StoredDocument } from "../../store/view.ts";
 import { checkCollectionName, refuseUnknown } from "../command/known-collection.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { CountRequest, CountResult, FindRequest, FindResult } from "../request.ts";
-import { explainedChoosing } from "../run/choose.ts";
+import { explainedChoosing, explaining } from "../run/choose.ts";
 import type { Execution } from "../run/execution.ts";
+import { explainerOf } from "../run/plan-explainer.ts";
 import { filterLabel, type PreparedFind } from "../statement/find.ts";
+import { filtersOf } from "./prepared-filters.ts";
 import type { Ready, TaskKind } from "./task-kind.ts";
 
 /** The parts in which the two differ. */
@@ -44,9 +46,9 @@ function filterTask<R extends CountRequest, T, Result>(
     isStatement: false,
     textOf: ({ query }) => query,
     labelOf: filterLabel,
-    prepare: (request, preparation, { texts }) => {
+    prepare: (request, preparation, context) => {
       checkCollectionName(request.collection, "collection");
-      const made = texts.takeFind(request, preparation);
+      const made = filtersOf(context).takeFind(request, preparation);
       return made instanceof Promise
         ? made.then((late) => readyWith(late, request))
         : readyWith(made, request);
@@ -62,8 +64,8 @@ interface Found {
 export const FIND: TaskKind<FindRequest, Found, FindResult> = filterTask({
   requestType: "find",
   *read(prepared, { offset = 0, limit = Infinity, isPlanWanted }, execution) {
-    const plan =
-      isPlanWanted === true ? prepared.plan(yield* explainedChoosing(execution)) : undefined;
+    const how = isPlanWanted === true && explaining(yield* explainedChoosing(execution));
+    const plan = how === false ? undefined : explainerOf(execution.run).explain(prepared.plan, how);
     return { documents: yield* prepared.documents(execution, { offset, limit }), plan };
   },
   countOf: ({ documents }) => documents.length,

@@ -9,8 +9,7 @@ import { located } from "../fault.ts";
 import { Budget, inTime } from "../frame/budget.ts";
 import type { Run } from "../frame/frame.ts";
 import type { Authority } from "../permission/authority.ts";
-import { NarrowedView } from "../permission/narrowed-view.ts";
-import { PermissionChecker } from "../permission/permission-checker.ts";
+import type { PermissionChecker } from "../permission/permission-checker.ts";
 import type { FindByIdRequest, FindByIdResult } from "../request.ts";
 import type { RunnerContext } from "./runner-context.ts";
 
@@ -44,7 +43,7 @@ function findReadable(
   const { checker } = checking(authority, context);
   const snapshot = context.store.snapshot();
   try {
-    const view = new NarrowedView(snapshot, checker);
+    const view = checker.narrow(snapshot);
     // An error would reveal that there is a document.
     const document = inTime(() => view.get(collection, wanted.id));
     return { id: wanted.id, document, transactionId: snapshot.txnId };
@@ -77,5 +76,5 @@ function checking(
   const budget = new Budget({ elapsed, timeMsMax: limits.timeMs, bytesMax: limits.bytes });
   const request = { id: "", appId, startMs: platform.now() };
   const run: Run = { args: {}, platform, budget, request };
-  return { checker: new PermissionChecker(authority, run), budget };
+  return { checker: authority.checker(run), budget };
 }

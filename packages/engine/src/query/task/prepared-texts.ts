@@ -1,5 +1,5 @@
 /**
- * PreparedTexts: cache of prepared statements and filters of one store, by text.
+ * PreparedTexts: cache of prepared statements of one store, by text.
  *
  * A short text is prepared at once. A long one is prepared in time slices, and its tree counts as
  * memory of its statement.
@@ -9,13 +9,6 @@ import { locatedSteps } from "../fault.ts";
 import type { Budget } from "../frame/budget.ts";
 import { finish, type Steps } from "../frame/steps.ts";
 import { NOTHING_HELD, type SliceTaking } from "../run/time-slicer.ts";
-import {
-  type FilterQuery,
-  type PreparedFind,
-  type PreparedTarget,
-  prepareFind,
-  prepareTarget,
-} from "../statement/find.ts";
 import { type PreparedStatement, prepareStatement } from "../statement/prepare.ts";
 import { StatementCache } from "../statement/statement-cache.ts";
 import type { SystemRow } from "../system/system-collections.ts";
@@ -47,8 +40,6 @@ export class PreparedTexts {
   readonly #slicer: SliceTaking;
   readonly #elapsed: () => number;
   readonly #statements = new StatementCache<PreparedStatement>();
-  readonly #finds = new StatementCache<PreparedFind>();
-  readonly #targets = new StatementCache<PreparedTarget>();
 
   /** `elapsed` is a monotonic clock. */
   constructor(slicer: SliceTaking, elapsed: () => number) {
@@ -64,27 +55,11 @@ export class PreparedTexts {
     const known = this.#statements.find(text);
     if (known !== undefined) return known;
     const steps = this.#preparing(text, () => preparation.onParsed());
-    return this.#take(text, steps, preparation);
+    return takePrepared(text, steps, preparation, this.#slicer);
   }
 
   statement(text: string, onParsed?: () => void): PreparedStatement {
     return this.#statements.find(text) ?? finish(this.#preparing(text, onParsed));
-  }
-
-  takeFind(
-    { collection, query, sort = [] }: FilterQuery,
-    preparation: Preparation,
-  ): PreparedFind | Promise<PreparedFind> {
-    const filter = { collection, query, sort };
-    const key = JSON.stringify([collection, query, sort]);
-    const known = this.#finds.find(key);
-    return known ?? this.#take(query, this.#preparingFind(key, filter), preparation);
-  }
-
-  target(collection: string, query: string): PreparedTarget {
-    return this.#targets.get(JSON.stringify([collection, query]), () =>
-      prepareTarget(collection, query),
-    );
   }
 
   /** The cached statements, for `system:shared_statements`. */
@@ -92,21 +67,19 @@ export class PreparedTexts {
     return this.#statements.rows();
   }
 
-  #take<T>(
-    text: string,
-    steps: Steps<T>,
-    { budget, owner, isAtOnce }: Preparation,
-  ): T | Promise<T> {
-    if (isAtOnce || text.length <= SHORT_LENGTH) return finish(steps);
-    return this.#slicer.take(steps, budget, NOTHING_HELD, owner);
-  }
-
   *#preparing(text: string, onParsed: (() => void) | undefined): Steps<PreparedStatement> {
     const steps = prepareStatement(text, this.#elapsed, onParsed);
     return this.#statements.keep(text, yield* locatedSteps(text, steps));
   }
+}
 
-  *#preparingFind(key: string, filter: FilterQuery): Steps<PreparedFind> {
-    return this.#finds.keep(key, yield* locatedSteps(filter.query, prepareFind(filter)));
-  }
+/** Prepares a text: a short one at once, a long one in time slices. */
+export function takePrepared<T>(
+  text: string,
+  steps: Steps<T>,
+  { budget, owner, isAtOnce }: Preparation,
+  slicer: SliceTaking,
+): T | Promise<T> {
+  if (isAtOnce || text.length <= SHORT_LENGTH) return finish(steps);
+  return slicer.take(steps, budget, NOTHING_HELD, owner);
 }

@@ -16,6 +16,7 @@ import {
 import type { Transaction } from "../../store/transaction.ts";
 import type { Authority } from "../permission/authority.ts";
 import type { Answer } from "./answer.ts";
+import type { TaskRun } from "./task-run.ts";
 
 /** An answer as it is stored. A request without an idempotency key leaves the rest out. */
 export interface RememberedAnswer<T> extends Answer<T> {
@@ -25,36 +26,60 @@ export interface RememberedAnswer<T> extends Answer<T> {
   readonly permissions?: Uint8Array;
 }
 
-/** A request with an idempotency key, and a digest of its caller's permissions. */
-export interface Replayable {
-  readonly key: IdempotencyKey;
-  /** See `permissionDigest`. */
-  readonly permissions: Uint8Array | undefined;
+/** A write request with an idempotency key. */
+export class ReplayableRequest {
+  readonly #key: IdempotencyKey;
+  readonly #permissions: Uint8Array | undefined;
+
+  constructor(key: IdempotencyKey, permissions: Uint8Array | undefined) {
+    this.#key = key;
+    this.#permissions = permissions;
+  }
+
+  /**
+   * The stored answer of an earlier request with the same key and content, or undefined. Its rows
+   * are left out when the caller's permissions have changed since: they may show other documents.
+   */
+  recalled<T>(transaction: Transaction): RememberedAnswer<T> | undefined {
+    const known = recallAnswer(transaction.view, this.#key);
+    const answer = known as unknown as RememberedAnswer<T> | undefined;
+    if (answer === undefined || isSame(answer.permissions, this.#permissions)) return answer;
+    return { ...answer, result: withoutRows(answer.result) };
+  }
+
+  /** Stores an answer. This is itself a change, so the transaction gets an id. */
+  remember<T>(transaction: Transaction, answer: Answer<T>): RememberedAnswer<T> {
+    const key = this.#key;
+    // To do once more what changed nothing changes nothing.
+    if (key.isOptional === true && !transaction.isChanging) return answer;
+    const known = this.#permissions && { permissions: this.#permissions };
+    const whole: RememberedAnswer<T> = { ...answer, ...known, txnId: transaction.txnId };
+    try {
+      rememberAnswer(transaction, key, whole as unknown as Value);
+    } catch (error) {
+      const isTooLarge = error instanceof PeerError && error.code === "idempotency.too_large";
+      if (key.isOptional !== true || !isTooLarge) throw error;
+    }
+    return whole;
+  }
+}
+
+/** Undefined for a request without an idempotency key. */
+export function replayableOf({ task }: TaskRun): ReplayableRequest | undefined {
+  const { repeat: key, authority } = task.request;
+  return key && new ReplayableRequest(key, permissionDigest(authority, task.context.platform));
 }
 
 /** Bytes kept of a digest: a chance collision gains an attacker nothing. */
 const DIGEST_BYTES = 16;
 
 /** Digest that identifies a set of permissions; undefined for a caller with full access. */
-export function permissionDigest(
+function permissionDigest(
   authority: Authority | undefined,
   platform: Pick<Platform, "sha256">,
 ): Uint8Array | undefined {
   if (authority === undefined) return undefined;
   return platform.sha256(canonicalBytes(authority.value)).slice(0, DIGEST_BYTES);
-}
-
-/**
- * The stored answer of an earlier request with the same key and content, or undefined. Its rows are
- * left out when the caller's permissions have changed since: they may show other documents.
- */
-export function recalled<T>(
-  transaction: Transaction,
-  { key, permissions }: Replayable,
-): RememberedAnswer<T> | undefined {
-  const answer = recallAnswer(transaction.view, key) as unknown as RememberedAnswer<T> | undefined;
-  if (answer === undefined || isSame(answer.permissions, permissions)) return answer;
-  return { ...answer, result: withoutRows(answer.result) };
 }
 
 function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
@@ -66,23 +91,4 @@ function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
 function withoutRows<T>(result: T): T {
   if (typeof result !== "object" || result === null || !("items" in result)) return result;
   return { ...result, items: [] };
-}
-
-/** Stores an answer. This is itself a change, so the transaction gets an id. */
-export function remember<T>(
-  transaction: Transaction,
-  { key, permissions }: Replayable,
-  answer: Answer<T>,
-): RememberedAnswer<T> {
-  // To do once more what changed nothing changes nothing.
-  if (key.isOptional === true && !transaction.isChanging) return answer;
-  const known = permissions === undefined ? {} : { permissions };
-  const whole: RememberedAnswer<T> = { ...answer, ...known, txnId: transaction.txnId };
-  try {
-    rememberAnswer(transaction, key, whole as unknown as Value);
-  } catch (error) {
-    const isTooLarge = error instanceof PeerError && error.code === "idempotency.too_large";
-    if (key.isOptional !== true || !isTooLarge) throw error;
-  }
-  return whole;
 }

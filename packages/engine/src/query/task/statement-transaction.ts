@@ -201,5 +201,6 @@ function platformOf(platform: Platform, random: (size: number) => Uint8Array): P
     random,
     sha256: (bytes) => platform.sha256(bytes),
     pattern: (source, flags) => platform.pattern(source, flags),
+    explainer: () => platform.explainer(),
   };
 }

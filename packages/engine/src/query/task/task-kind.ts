@@ -3,10 +3,9 @@
  * once: how its requests are recorded, prepared and answered. A Task does so for one request.
  */
 
-import type { ValueObject } from "@bigpeer/protocol";
 import type { CollectionUse } from "../permission/collection-use.ts";
 import type { WriteOptions } from "../request.ts";
-import type { Choosing } from "../run/choose.ts";
+import type { PlanOutline } from "../run/plan-explainer.ts";
 import type { QueryType, Work } from "../statement/work.ts";
 import type { ParameterNode } from "../syntax/tree.ts";
 import type { Settings } from "../system/settings.ts";
@@ -47,7 +46,7 @@ export interface Ready<T> {
   readonly text?: string;
   readonly kind: string;
   readonly queryType: QueryType;
-  readonly plan: ((choosing: Choosing) => ValueObject) | undefined;
+  readonly plan: PlanOutline | undefined;
   readonly parameters: readonly ParameterNode[];
   /** The collections that it reads and writes. */
   readonly access: readonly CollectionUse[];

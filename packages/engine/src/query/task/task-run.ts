@@ -7,8 +7,6 @@ import type { Transaction } from "../../store/transaction.ts";
 import type { View } from "../../store/view.ts";
 import type { Budget } from "../frame/budget.ts";
 import type { Run } from "../frame/frame.ts";
-import { NarrowedView } from "../permission/narrowed-view.ts";
-import { PermissionChecker } from "../permission/permission-checker.ts";
 import type { Choices, Execution } from "../run/execution.ts";
 import { Lookout } from "../run/lookout.ts";
 import { Warnings } from "../run/warnings.ts";
@@ -51,10 +49,9 @@ export class TaskRun {
     const { run, task } = this;
     const { context } = task;
     const { authority } = task.request;
-    const isChecked = authority?.isFull === false;
-    const checker = isChecked ? new PermissionChecker(authority, run) : undefined;
+    const checker = authority?.isFull === false ? authority.checker(run) : undefined;
     const isNarrowed = checker !== undefined && !checker.authority.isReadingAll;
-    const view = isNarrowed ? new NarrowedView(whole, checker) : whole;
+    const view = isNarrowed ? checker.narrow(whole) : whole;
     return {
       run,
       text: task.text,

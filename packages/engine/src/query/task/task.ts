@@ -12,6 +12,8 @@ import type { IndexDefinition } from "../../store/index-entry.ts";
 import { locate } from "../fault.ts";
 import type { Budget } from "../frame/budget.ts";
 import { checkArguments, requireParameters } from "../plan/parameters.ts";
+import { explaining } from "../run/choose.ts";
+import { loadedExplainer, type PlanOutline } from "../run/plan-explainer.ts";
 import type { ActiveRequest } from "../system/requests.ts";
 import type { Done } from "./answer.ts";
 import { type Preparation, preparedBytes } from "./prepared-texts.ts";
@@ -113,9 +115,10 @@ export class Task<R extends TaskRequest, T, Result> implements Preparation, Task
   }
 
   /** Chooses by the current indexes: the plan may be shown after the request has ended. */
-  #explain(plan: NonNullable<Ready<T>["plan"]>): Value {
+  #explain(plan: PlanOutline): Value | undefined {
     const isStrict = isStrictFor(this, this.request, this.context.settings);
-    return plan({ isStrict, view: { indexesOf: (collection) => this.#indexesOf(collection) } });
+    const view = { indexesOf: (collection: string) => this.#indexesOf(collection) };
+    return loadedExplainer(this.context.platform)?.explain(plan, explaining({ isStrict, view }));
   }
 
   #indexesOf(collection: string): readonly IndexDefinition[] {

@@ -12,28 +12,19 @@ import type { Work } from "../statement/work.ts";
 import { answerOf, type Done } from "./answer.ts";
 import { type ChoosingWrite, submitChosen } from "./chosen-write.ts";
 import { preparedBytes } from "./prepared-texts.ts";
-import {
-  permissionDigest,
-  type RememberedAnswer,
-  type Replayable,
-  recalled,
-  remember,
-} from "./replay.ts";
+import type { RememberedAnswer, ReplayableRequest } from "./replay.ts";
 import type { TaskRun } from "./task-run.ts";
 
 export class TransactionWrite<T> implements ChoosingWrite<RememberedAnswer<T>> {
   readonly taskRun: TaskRun;
   readonly #work: Work<T>;
-  readonly #replayable: Replayable | undefined;
+  readonly #replayable: ReplayableRequest | undefined;
   #isReplay = false;
 
-  constructor(work: Work<T>, taskRun: TaskRun) {
+  constructor(work: Work<T>, taskRun: TaskRun, replayable?: ReplayableRequest) {
     this.#work = work;
     this.taskRun = taskRun;
-    const { request, context } = taskRun.task;
-    const { repeat: key, authority } = request;
-    const permissions = key && permissionDigest(authority, context.platform);
-    this.#replayable = key && { key, permissions };
+    this.#replayable = replayable;
   }
 
   /** Resolves when everything that was written or read is durable. */
@@ -47,7 +38,7 @@ export class TransactionWrite<T> implements ChoosingWrite<RememberedAnswer<T>> {
     const { context, request } = this.taskRun.task;
     const evaluate = (transaction: Transaction): Steps<RememberedAnswer<T>> =>
       this.#evaluate(transaction, choices);
-    return context.store.transactInSteps(evaluate, request.requestId);
+    return context.store.transactInSteps(evaluate, { requestId: request.requestId });
   }
 
   /** May run several times: a write is evaluated again when a commit before it failed. */
@@ -60,12 +51,12 @@ export class TransactionWrite<T> implements ChoosingWrite<RememberedAnswer<T>> {
     budget.take(preparedBytes(text));
     transaction.watch(() => budget.step());
     const replayable = this.#replayable;
-    const known = replayable && recalled<T>(transaction, replayable);
+    const known = replayable?.recalled<T>(transaction);
     this.#isReplay = known !== undefined;
     if (known !== undefined) return known;
     const result = yield* budgeted(this.#work.run(execution), budget);
     const answer = answerOf(result, execution.warnings);
-    return replayable === undefined ? answer : remember(transaction, replayable, answer);
+    return replayable?.remember(transaction, answer) ?? answer;
   }
 
   #done({ txnId, result: answer }: Committed<RememberedAnswer<T>>): Done<T> {

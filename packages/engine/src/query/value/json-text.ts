@@ -6,7 +6,7 @@
  * text, and writes binary as an array of bytes.
  */
 
-import { checkValue, PeerError, parseJson, setField, type Value } from "@bigpeer/protocol";
+import { checkValue, PeerError, parseAtOnce, setField, type Value } from "@bigpeer/protocol";
 import { sortedKeys } from "./compare.ts";
 import type { CostMeter } from "./cost-meter.ts";
 import {
@@ -148,8 +148,9 @@ const NOT_JSON = new Failure("expected JSON text");
 /** Parses JSON text; a failure if it is invalid or not a valid value. */
 export function readJson(text: string, budget: CostMeter): Outcome {
   try {
-    if (text.length > HOST_LENGTH_MAX) return new JsonDatumReader(text, budget).read();
-    const value = checkValue(parseJson(text), "the text");
+    const parsed = text.length > HOST_LENGTH_MAX ? undefined : parseAtOnce(text);
+    if (parsed === undefined) return new JsonDatumReader(text, budget).read();
+    const value = checkValue(parsed, "the text");
     return HAS_FLOAT.test(text) ? readFloats(text) : value;
   } catch (error) {
     if (error instanceof PeerError && error.code.startsWith("query.")) throw error;
@@ -172,7 +173,7 @@ function readFloats(text: string): Outcome {
   const marked = text.replaceAll(STRING_OR_NUMBER, (token) =>
     token.startsWith('"') || !HAS_FLOAT.test(token) ? token : `"${FLOAT_MARK}${token}"`,
   );
-  return unmark(parseJson(marked));
+  return unmark(JSON.parse(marked) as Value);
 }
 
 const FLOAT_MARK = "\udc00";

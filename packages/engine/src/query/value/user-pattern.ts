@@ -3,7 +3,6 @@
  * functions, and matches them under the budget of the statement.
  */
 
-import { PeerError } from "@bigpeer/protocol";
 import type { Pattern, PatternMatch, Platform } from "../../platform.ts";
 import { BoundedCache } from "../bounded-cache.ts";
 import { Failure, type Outcome } from "./datum.ts";
@@ -78,7 +77,9 @@ function bounded<T>(work: () => T): T | Failure {
   try {
     return work();
   } catch (error) {
-    if (error instanceof PeerError && error.code === "query.too_large") return TEXT_TOO_LONG;
+    // Not by its class: a host may bundle the code for patterns apart, with a class of its own.
+    const { code } = error as { readonly code?: unknown };
+    if (error instanceof Error && code === "query.too_large") return TEXT_TOO_LONG;
     throw error;
   }
 }

@@ -70,7 +70,7 @@ export interface ConnectionHost {
     channel: Channel,
   ): Promise<Admission | undefined> | Admission | undefined;
   rightsOf(authority: Authority | undefined): Uint8Array;
-  /** As Store.upload. */
+  /** As takeUpload. */
   upload(asked: SessionUpload): Promise<UploadAnswer>;
   /** Number of a new session. */
   nextSession(): number;

@@ -19,6 +19,7 @@ import {
 import type { Channel } from "../../platform.ts";
 import { uploadChecker } from "../../query/mutate/checked-upload.ts";
 import type { Authority } from "../../query/permission/authority.ts";
+import { lastUploadOf } from "../../store/taken-upload.ts";
 import type { CheckUpload, Upload } from "../../store/upload.ts";
 import { type PeerFault, type PeerReport, peerReport } from "../device/peer-report.ts";
 import type { AskedRun, RunListener } from "../device/remote-runs.ts";
@@ -341,7 +342,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
         return;
       case "identify": {
         const { site } = action;
-        const known = this.#host.store.known(site, this.credential);
+        const known = lastUploadOf(this.#host.store, site, this.credential);
         return this.#happen({ kind: "identified", site, known });
       }
       case "upload":
@@ -412,7 +413,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
       if (admission === undefined) return this.#happen({ kind: "rejected", ticket });
       const grant = this.#grantOf(admission);
       const { store } = this.#host;
-      const config = { txn: store.txnId, known: store.known(site, admission.credential) };
+      const config = { txn: store.txnId, known: lastUploadOf(store, site, admission.credential) };
       this.#happen({ kind: "admitted", ticket, grant, ...config });
     };
     const fail = (error: unknown): void => {

@@ -8,7 +8,7 @@ import { Budget } from "../../query/frame/budget.ts";
 import { LiveRuns } from "../../query/live/live-run.ts";
 import { MatchIndex } from "../../query/live/match-index.ts";
 import type { Authority } from "../../query/permission/authority.ts";
-import { PermissionChecker } from "../../query/permission/permission-checker.ts";
+import type { PermissionChecker } from "../../query/permission/permission-checker.ts";
 import type { Store } from "../../store/store.ts";
 import { WrittenStamps } from "../log/written-stamps.ts";
 import type { FrameCount } from "../outbox/frame.ts";
@@ -64,7 +64,7 @@ function checkers(platform: Platform, appId: string): StreamContext["checkerOf"]
   const run = { args: {}, platform, budget, request: { id: "", appId, startMs: 0 } };
   return (authority) => {
     if (authority === undefined || authority.isReadingAll) return undefined;
-    const checker = known.get(authority) ?? new PermissionChecker(authority, run);
+    const checker = known.get(authority) ?? authority.checker(run);
     known.set(authority, checker);
     return checker;
   };

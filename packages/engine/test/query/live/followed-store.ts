@@ -21,6 +21,7 @@ import {
   type Registration,
 } from "../../../src/query/live/live-queries.ts";
 import type { LiveQuery } from "../../../src/query/live/live-query.ts";
+import { takeUpload } from "../../../src/store/taken-upload.ts";
 import { uploadDigest } from "../../../src/store/upload.ts";
 import { openStatements, type Statements } from "../../support/run-statements.ts";
 import { START_MS } from "../../support/test-platform.ts";
@@ -76,7 +77,7 @@ function uploader({ store, platform }: Statements): Followed["upload"] {
     last = Math.max(last + 1, time ?? 0);
     const steps = [{ time: last, operations: [...operations] }];
     digest = uploadDigest(platform, digest, steps);
-    await store.upload({ site: "00000000000000aa", number: ++number, digest, steps });
+    await takeUpload(store, { site: "00000000000000aa", number: ++number, digest, steps });
   };
 }
 

@@ -8,6 +8,7 @@ import { DOCUMENT_FIELDS_MAX, DOCUMENT_SIZE_MAX, ROW_STEPS_FREE } from "../../..
 import { uploadChecker } from "../../../src/query/mutate/checked-upload.ts";
 import type { Authority } from "../../../src/query/permission/authority.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { lastUploadOf, takeUpload } from "../../../src/store/taken-upload.ts";
 import type { CheckUpload, Upload } from "../../../src/store/upload.ts";
 import { authorityOf, type Rules } from "../../support/caller.ts";
 import { fieldsOf, openStore, problems } from "../../support/open-store.ts";
@@ -37,7 +38,7 @@ async function bench(): Promise<Bench> {
   const peer = new SiteUploads(platform);
   const as: Bench["as"] = async (rights, upload) => {
     const checker: CheckUpload = uploadChecker({ platform, appId: "app", authority: () => rights });
-    return outcomeOf(await store.upload(upload, checker));
+    return outcomeOf(await takeUpload(store, upload, checker));
   };
   await store.transact((transaction) => {
     transaction.apply([
@@ -97,7 +98,7 @@ test("[S26] the permissions are those at the time when the upload is applied", a
   const checker = uploadChecker({ platform, appId: "app", authority: () => rights });
   const upload = peer.next(set("mine", "n", 2));
   rights = authorityOf(OWN, { parts: ["true"] });
-  expect(outcomeOf(await store.upload(upload, checker))).toBe(NO_COLLECTION);
+  expect(outcomeOf(await takeUpload(store, upload, checker))).toBe(NO_COLLECTION);
   expect(fields("mine")).toEqual({ owner: "ada", n: 1 });
 });
 
@@ -179,7 +180,7 @@ test("[S27] one refused operation refuses the whole upload, and the next is appl
   expect(await Promise.all([as(rights, bad), as(rights, good)])).toEqual([DENIED, "applied"]);
   expect(fields("new")).toBeUndefined();
   expect(fields("mine")).toEqual({ owner: "ada", n: 3 });
-  expect(store.known(peer.site)).toBe(2);
+  expect(lastUploadOf(store, peer.site)).toBe(2);
   expect(await as(rights, bad)).toBe(DENIED);
   expect(found()).toEqual([]);
 });
@@ -236,7 +237,7 @@ test("[S26] a rule that takes too long refuses the upload", async () => {
   const authority = authorityOf({ cars: ["true"] }, { cars: [rule] });
   const checker = uploadChecker({ platform: slow, appId: "app", authority: () => authority });
   const list = Array.from({ length: ROW_STEPS_FREE + 5000 }, (_, i) => i);
-  const answer = await store.upload(peer.next(insert("x", { list })), checker);
+  const answer = await takeUpload(store, peer.next(insert("x", { list })), checker);
   expect(outcomeOf(answer)).toBe("refused: the permissions took too long to judge the upload");
 });
 

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { isFullSize, sized } from "../../../../protocol/test/support/test-size.ts";
 import { uploadChecker } from "../../../src/query/mutate/checked-upload.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { takeUpload } from "../../../src/store/taken-upload.ts";
 import type { Upload } from "../../../src/store/upload.ts";
 import { fieldsOf, openStore } from "../../support/open-store.ts";
 import { outcomeOf, SiteUploads } from "../../support/site-uploads.ts";
@@ -23,7 +24,7 @@ interface Bench {
 async function bench(): Promise<Bench> {
   const { store, platform } = await openStore();
   const checker = uploadChecker({ platform, appId: "app", authority: () => undefined });
-  const send: Bench["send"] = async (upload) => outcomeOf(await store.upload(upload, checker));
+  const send: Bench["send"] = async (upload) => outcomeOf(await takeUpload(store, upload, checker));
   return { store, peer: new SiteUploads(platform), send };
 }
 

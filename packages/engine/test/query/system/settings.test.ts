@@ -51,10 +51,6 @@ describe("the table", () => {
     expect(settings.get(parameter.name)).toEqual(parameter.initial);
   });
 
-  test.each(PARAMETERS)("$name describes its meaning in a sentence", ({ meaning }) => {
-    expect(meaning).toMatch(/^[A-Z].*\.$/);
-  });
-
   test("a number has limits", () => {
     const numbers = PARAMETERS.filter(({ type }) => type === "integer" || type === "number");
     for (const { min, max } of numbers)

@@ -69,7 +69,7 @@ test("[S6] a stopped server accepts no admitted peer", async () => {
 test("[S3] an error of the store while a peer joins ends its connection alone", async () => {
   const { server, store, platform, faults } = await serverOf(ADMISSION);
   const fault = new Error("a fault of ours");
-  store.known = () => {
+  store.read = () => {
     throw fault;
   };
   const peer = { hello: helloOf("t"), size: 1, admission: ADMISSION };

@@ -6,6 +6,7 @@
 import type { ServerMessage, UploadMessage, UploadOperation } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { UNAPPLIED_SITE_MS, UPLOAD_WAIT_MS_MAX } from "../../../src/limits.ts";
+import { lastUploadOf } from "../../../src/store/taken-upload.ts";
 import type { Upload } from "../../../src/store/upload.ts";
 import type { SyncServer } from "../../../src/sync/sync-server.ts";
 import { UploadAllowance } from "../../../src/sync/upload/upload-allowance.ts";
@@ -75,7 +76,7 @@ test("[S58] `welcome` and `site` give the number of uploads to the owner of a si
   // Whatever he tries, it is what he hears of a site that there is not.
   const tried = await heardOf(bench, "bob", peer.site);
   expect(tried).toEqual(await heardOf(bench, "bob", FRESH));
-  expect(bench.store.known(FRESH)).toBe(0);
+  expect(lastUploadOf(bench.store, FRESH)).toBe(0);
   expect(bench.faults).toEqual([]);
 });
 
@@ -155,7 +156,8 @@ test("[S59] a credential that starts many sites is disconnected for a while, and
   });
   for (const upload of uploads) client.say({ t: "site", site: upload.site }, messageOf(upload));
   expect(await client.next("bye")).toMatchObject({ code: "busy", after: 2000 });
-  const applied = (): number => uploads.filter(({ site }) => bench.store.known(site) > 0).length;
+  const applied = (): number =>
+    uploads.filter(({ site }) => lastUploadOf(bench.store, site) > 0).length;
   await bench.store.transact(() => undefined);
   expect(applied()).toBe(3);
   // Whoever has a site goes on; so does another credential.
@@ -197,9 +199,10 @@ test("[S59] the rate of refused uploads is limited for each credential, over all
     const client = await join(bench, "ann", peer.site);
     for (let i = 0; i < 4 && !client.isClosed; i++) {
       client.say(messageOf(peer.next(insert(`a${i}`))));
-      while (!client.isClosed && bench.store.known(peer.site) <= i) await bench.platform.pause();
+      while (!client.isClosed && lastUploadOf(bench.store, peer.site) <= i)
+        await bench.platform.pause();
     }
-    records += bench.store.known(peer.site);
+    records += lastUploadOf(bench.store, peer.site);
     if (client.isClosed) {
       const bye = await client.next("bye");
       expect(bye).toMatchObject({ code: "busy" });

@@ -1,0 +1,50 @@
+/**
+ * ContentPlace: where a device keeps the contents of attachments, as the transfers use it. On Node
+ * these are files, in a browser pieces in IndexedDB; a peer in memory keeps them there.
+ *
+ * A content is visible under its id when it is complete, durable and checked. One that is being
+ * downloaded is a partial content, which outlives the process.
+ */
+
+import type { PeerError } from "@bigpeer/protocol";
+
+export interface CreatedContent {
+  /** SHA-256 of the content in base64url. */
+  readonly id: string;
+  readonly len: number;
+  /** Shows the server that the device has the content: see content-hash.ts. */
+  readonly proof: string;
+}
+
+/** A download that may have begun in an earlier life of the process. */
+export interface PartialContent {
+  /** Bytes so far. */
+  readonly size: number;
+  append(bytes: Uint8Array): Promise<void>;
+  /**
+   * Makes the content durable and visible, if its digest is its id: then true. Otherwise nothing of
+   * it remains.
+   */
+  finish(): Promise<boolean>;
+  /** Releases it. What was appended stays for the next download, unless it is finished. */
+  close(): Promise<void>;
+}
+
+/** All of it may reject with PeerError `store.full` or `store.write_failed`. */
+export interface ContentPlace {
+  /** Stores a content; rejects with the error of `refuse` if that returns one for its size so far. */
+  create(
+    pieces: AsyncIterable<Uint8Array>,
+    refuse: (size: number) => PeerError | undefined,
+  ): Promise<CreatedContent>;
+  has(id: string): Promise<boolean>;
+  /** The content from a byte on. Fails with `store.corrupt` if it is not there or has another size. */
+  read(id: string, len: number, offset: number): AsyncIterable<Uint8Array>;
+  /** Opens the partial content of an id; one at a time. */
+  resume(id: string): Promise<PartialContent>;
+  remove(id: string): Promise<void>;
+  /** All complete contents. */
+  ids(): AsyncIterable<string>;
+  /** Removes partial contents that got nothing since `beforeMs`, and contents that were not created to the end. */
+  removeOld(beforeMs: number): Promise<void>;
+}

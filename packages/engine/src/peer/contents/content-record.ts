@@ -1,0 +1,40 @@
+/**
+ * Content records: which contents are on a device, and what its server has of them. They lie in the
+ * store of the peer (K95); the contents themselves lie in a ContentPlace.
+ */
+
+import { contentKey, peerFactKey } from "../../store/keys.ts";
+import type { Records } from "../../store/peer-records.ts";
+
+/** A content that is complete on the device. */
+export type ContentRecord = {
+  readonly len: number;
+  /** When it was created or fetched, or was last found to be in use, in milliseconds. */
+  readonly at: number;
+  /** Of a content that was created here: shows the server that the device has it. */
+  readonly proof?: string;
+  /** The epoch of the server that has it (S38). */
+  readonly epoch?: number;
+  /** Why the server of an epoch does not take it. */
+  readonly refusal?: { readonly epoch: number; readonly reason: string };
+};
+
+/** All contents on the device together. */
+export type ContentFact = { readonly bytes: number };
+
+export const CONTENT_FACT: string = peerFactKey("contents");
+
+const NO_CONTENTS: ContentFact = { bytes: 0 };
+
+export function contentFact(reader: Records): ContentFact {
+  return (reader.get(CONTENT_FACT) as ContentFact | undefined) ?? NO_CONTENTS;
+}
+
+export function contentRecord(reader: Records, id: string): ContentRecord | undefined {
+  return reader.get(contentKey(id)) as ContentRecord | undefined;
+}
+
+/** Whether the server has to get it before a document that refers to it (S90). */
+export function isAwaited({ proof, epoch, refusal }: ContentRecord, current: number): boolean {
+  return proof !== undefined && epoch !== current && refusal?.epoch !== current;
+}

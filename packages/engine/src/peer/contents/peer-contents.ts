@@ -1,0 +1,287 @@
+/**
+ * PeerContents: the attachments of a small peer. It creates contents on the device, brings them to
+ * the server before the documents that refer to them (S90), fetches others, and removes what nothing
+ * refers to.
+ */
+
+import { PeerError } from "@bigpeer/protocol";
+import type { Platform } from "../../platform.ts";
+import type { PeerStore } from "../peer-store.ts";
+import type { KnownSubscription } from "../subscriptions.ts";
+import { ContentDownloads } from "./content-downloads.ts";
+import type { ContentPlace } from "./content-place.ts";
+import type { ContentTransport } from "./content-transport.ts";
+import { ContentUploads } from "./content-uploads.ts";
+import { DeviceContents } from "./device-contents.ts";
+import { Prefetches } from "./prefetches.ts";
+import { TransferQueue } from "./transfer-queue.ts";
+
+export interface PeerContentsOptions {
+  readonly store: PeerStore;
+  readonly place: ContentPlace;
+  readonly transport: ContentTransport;
+  readonly platform: Pick<Platform, "now" | "elapsed" | "random">;
+  /** Calls `wake` once after `ms`. Returns a function that cancels it. */
+  readonly wakeIn: (ms: number, wake: () => void) => () => void;
+  /** Bytes of all contents on the device, at most. */
+  readonly bytesMax: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** What transfers have done since the peer was opened, and what waits. */
+export interface ContentStats {
+  readonly uploadsWaiting: number;
+  readonly downloadsWaiting: number;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  readonly failedCount: number;
+  /** Bytes of all contents on the device. */
+  readonly storedBytes: number;
+}
+
+/** How long a content stays on the device that no document refers to. */
+export const CONTENT_GRACE_MS = 86_400_000;
+
+/** How long a download that was given up can go on later. */
+const PARTIAL_MS = 7 * 86_400_000;
+
+const UPLOADS_AT_ONCE_MAX = 2;
+const DOWNLOADS_AT_ONCE_MAX = 2;
+
+/** Uploads that wait are counted up to this number. */
+const COUNTED_MAX = 1000;
+
+export interface WantedContent {
+  readonly id: string;
+  readonly len: number;
+}
+
+export class PeerContents {
+  /** The contents on the device. */
+  readonly device: DeviceContents;
+  readonly #options: PeerContentsOptions;
+  readonly #prefetches: Prefetches;
+  readonly #forgetPending: () => void;
+  readonly #downloads: ContentDownloads;
+  readonly #uploading: TransferQueue;
+  readonly #downloading: TransferQueue;
+  #sentBytes = 0;
+  #receivedBytes = 0;
+  #failedCount = 0;
+  /** Contents whose file may be there before its record. */
+  #arriving = 0;
+  #isClosed = false;
+
+  constructor(options: PeerContentsOptions) {
+    this.#options = options;
+    const { store, place, transport, platform, wakeIn } = options;
+    const contents = new DeviceContents(store.store);
+    this.device = contents;
+    store.gate = {
+      room: (view, max) => contents.room(view, max),
+      holds: (view, steps) => contents.holds(view, steps),
+      applied: (batch) => this.#prefetches.applied(batch),
+    };
+    this.#forgetPending = store.onPending(() => this.#uploading.look());
+    this.#prefetches = new Prefetches(store.store, (wanted) => this.#prefetch(wanted));
+    const onError = (error: unknown): void => this.#fail(error);
+    const uploads = new ContentUploads({
+      contents,
+      place,
+      transport,
+      onError,
+      onStored: () => store.offer(),
+      onBytes: (bytes) => {
+        this.#sentBytes += bytes;
+      },
+    });
+    this.#downloads = new ContentDownloads({
+      contents,
+      place,
+      transport,
+      now: () => platform.now(),
+      makeRoom: (bytes) => this.#makeRoom(bytes),
+      onBytes: (bytes) => {
+        this.#receivedBytes += bytes;
+      },
+    });
+    const queue = { platform, wakeIn, onError };
+    this.#uploading = new TransferQueue({
+      ...queue,
+      wanted: () => uploads.transfers(),
+      atOnceMax: UPLOADS_AT_ONCE_MAX,
+    });
+    this.#downloading = new TransferQueue({
+      ...queue,
+      wanted: () => this.#downloads.transfers(),
+      atOnceMax: DOWNLOADS_AT_ONCE_MAX,
+    });
+  }
+
+  /** Transfers may begin. */
+  start(): void {
+    if (this.#isClosed) return;
+    this.#uploading.start();
+    this.#downloading.start();
+  }
+
+  /** Ends all transfers; they go on after the next start. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#uploading.stop(), this.#downloading.stop()]);
+  }
+
+  /** The server can be reached again. */
+  connected(): void {
+    this.#uploading.hurry();
+    this.#downloading.hurry();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#forgetPending();
+    await this.stop();
+    this.#downloads.rejectAll(new PeerError("store.closed", "the peer is closed"));
+  }
+
+  /** Stores a content on the device. */
+  async create(pieces: AsyncIterable<Uint8Array>): Promise<WantedContent> {
+    this.#checkOpen();
+    this.#arriving++;
+    try {
+      return await this.#create(pieces);
+    } finally {
+      this.#arriving--;
+    }
+  }
+
+  async #create(pieces: AsyncIterable<Uint8Array>): Promise<WantedContent> {
+    const { device: contents } = this;
+    const { place, platform, bytesMax } = this.#options;
+    const tooMuch = (size: number): PeerError | undefined =>
+      size > bytesMax ? noRoom(size, bytesMax) : undefined;
+    const created = await place.create(pieces, tooMuch);
+    const { id, len } = created;
+    if (contents.record(id) === undefined) {
+      try {
+        await this.#makeRoom(len);
+      } catch (error) {
+        await place.remove(id);
+        throw error;
+      }
+    }
+    await contents.add(created, platform.now());
+    return { id, len };
+  }
+
+  /**
+   * Resolves when the content is on the device, however long that takes. `cancel` gives it up: then
+   * the promise stays pending.
+   */
+  fetch(
+    { id, len }: WantedContent,
+    onProgress: (received: number) => void,
+  ): { readonly arrived: Promise<void>; readonly cancel: () => void } {
+    this.#checkOpen();
+    if (this.#hasFor(id, len)) {
+      onProgress(len);
+      return { arrived: Promise.resolve(), cancel: () => {} };
+    }
+    let leave: (() => boolean) | undefined;
+    const arrived = new Promise<void>((resolve, reject) => {
+      leave = this.#downloads.wait(id, len, { onProgress, resolve, reject });
+    });
+    this.#downloading.look();
+    const cancel = (): void => {
+      if (leave?.() === true) this.#downloading.cancel(id);
+    };
+    return { arrived, cancel };
+  }
+
+  /**
+   * Fetches the contents that documents of a subscription refer to in advance. Returns a function that
+   * ends it.
+   */
+  prefetch(subscription: KnownSubscription): () => void {
+    return this.#prefetches.add(subscription);
+  }
+
+  read({ id, len }: WantedContent, offset = 0): AsyncIterable<Uint8Array> {
+    return this.#options.place.read(id, len, offset);
+  }
+
+  get stats(): ContentStats {
+    const { device: contents } = this;
+    return {
+      uploadsWaiting: contents.awaited(COUNTED_MAX).length,
+      downloadsWaiting: this.#downloads.count,
+      sentBytes: this.#sentBytes,
+      receivedBytes: this.#receivedBytes,
+      failedCount: this.#failedCount,
+      storedBytes: contents.bytes,
+    };
+  }
+
+  /** Removes contents that nothing refers to, and files without a record. */
+  async maintain(): Promise<void> {
+    const { device: contents } = this;
+    const { place, platform } = this.#options;
+    const beforeMs = platform.now() - CONTENT_GRACE_MS;
+    for (const id of contents.unused(beforeMs)) {
+      if (await contents.removeUnused(id)) await place.remove(id);
+    }
+    for await (const id of place.ids()) {
+      // Of a content that is being created or fetched, the record comes after the file.
+      if (this.#arriving > 0 || this.#downloading.runningCount > 0) break;
+      if (contents.record(id) === undefined) await place.remove(id);
+    }
+    await place.removeOld(platform.now() - PARTIAL_MS);
+  }
+
+  /**
+   * Whether the content can be used. What the server sent for a document that is no longer here is
+   * asked for again: this user may not be the one who fetched it (P17).
+   */
+  #hasFor(id: string, len: number): boolean {
+    const { device: contents } = this;
+    const record = contents.record(id);
+    if (record === undefined || record.len !== len) return false;
+    return record.proof !== undefined || contents.isReferenced(id);
+  }
+
+  async #makeRoom(bytes: number): Promise<void> {
+    const { device: contents } = this;
+    const { bytesMax } = this.#options;
+    if (bytes > bytesMax) throw noRoom(bytes, bytesMax);
+    let excess = contents.bytes + bytes - bytesMax;
+    if (excess <= 0) return;
+    for (const { id, len } of contents.removable()) {
+      await contents.remove(id);
+      await this.#options.place.remove(id);
+      excess -= len;
+      if (excess <= 0) return;
+    }
+    throw noRoom(bytes, bytesMax);
+  }
+
+  #prefetch(wanted: Iterable<WantedContent>): void {
+    for (const { id, len } of wanted) {
+      if (this.device.record(id) === undefined) this.#downloads.prefetch(id, len);
+    }
+    this.#downloading.look();
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
+  }
+
+  #fail(error: unknown): void {
+    this.#failedCount++;
+    this.#options.onError(error);
+  }
+}
+
+function noRoom(bytes: number, bytesMax: number): PeerError {
+  const message = `expected at most ${bytesMax} bytes of attachments on this device; ${bytes} more do not fit`;
+  const hint = "raise attachmentBytesMax, or delete or EVICT documents that refer to attachments";
+  return new PeerError("store.full", message, { hint });
+}

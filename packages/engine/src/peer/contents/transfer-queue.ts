@@ -1,0 +1,131 @@
+/**
+ * TransferQueue: runs transfers, a few at the same time, and repeats those that failed. What has to
+ * be transferred it asks again each time, so nothing has to be told when something is no longer
+ * wanted.
+ */
+
+import type { Platform } from "../../platform.ts";
+import { Attempts } from "./attempts.ts";
+import { Cancel } from "./cancel.ts";
+
+export type TransferOutcome =
+  | { readonly isDone: true }
+  | {
+      readonly isDone: false;
+      /** Whether it got further: then the next attempt comes at once. */
+      readonly hadProgress: boolean;
+      /** The least wait before the next attempt. */
+      readonly afterMs?: number;
+    };
+
+export interface Transfer {
+  /** Id of the content. */
+  readonly id: string;
+  /** Never rejects, except for a bug or a store that failed. */
+  readonly run: (cancel: Cancel) => Promise<TransferOutcome>;
+}
+
+export interface TransferQueueOptions {
+  readonly platform: Pick<Platform, "elapsed" | "random">;
+  /** Calls `wake` once after `ms`. Returns a function that cancels it. */
+  readonly wakeIn: (ms: number, wake: () => void) => () => void;
+  /** What has to be transferred, the most urgent first. */
+  readonly wanted: () => readonly Transfer[];
+  readonly atOnceMax: number;
+  readonly onError: (error: unknown) => void;
+}
+
+interface Running {
+  readonly cancel: Cancel;
+  readonly done: Promise<void>;
+}
+
+export class TransferQueue {
+  readonly #options: TransferQueueOptions;
+  readonly #attempts: Attempts;
+  readonly #running = new Map<string, Running>();
+  #isOn = false;
+  #stopWaiting: (() => void) | undefined;
+
+  constructor(options: TransferQueueOptions) {
+    this.#options = options;
+    this.#attempts = new Attempts(options.platform);
+  }
+
+  start(): void {
+    this.#isOn = true;
+    this.look();
+  }
+
+  /** Ends what runs. Resolves when nothing does. */
+  async stop(): Promise<void> {
+    this.#isOn = false;
+    this.#stopWaiting?.();
+    this.#stopWaiting = undefined;
+    for (const { cancel } of this.#running.values()) cancel.cancel();
+    while (this.#running.size > 0) {
+      await Promise.all([...this.#running.values()].map(({ done }) => done));
+    }
+  }
+
+  /** The connection is back, or something changed: whatever failed is tried now. */
+  hurry(): void {
+    this.#attempts.hurry();
+    this.look();
+  }
+
+  cancel(id: string): void {
+    this.#running.get(id)?.cancel.cancel();
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  /** Starts what is due. */
+  look(): void {
+    if (!this.#isOn) return;
+    const wanted = this.#options.wanted();
+    for (const transfer of wanted) {
+      if (this.#running.size >= this.#options.atOnceMax) break;
+      if (this.#running.has(transfer.id) || !this.#attempts.isDue(transfer.id)) continue;
+      this.#begin(transfer);
+    }
+    this.#waitFor(wanted);
+  }
+
+  /** A transfer that ends looks again by itself, so only failed ones need a timer. */
+  #waitFor(wanted: readonly Transfer[]): void {
+    this.#stopWaiting?.();
+    const ids = wanted.map(({ id }) => id).filter((id) => !this.#running.has(id));
+    const ms = this.#attempts.nextIn(ids);
+    if (ms === undefined) {
+      this.#stopWaiting = undefined;
+      return;
+    }
+    this.#stopWaiting = this.#options.wakeIn(ms, () => {
+      this.#stopWaiting = undefined;
+      this.look();
+    });
+  }
+
+  #begin(transfer: Transfer): void {
+    const cancel = new Cancel();
+    this.#running.set(transfer.id, { cancel, done: this.#run(transfer, cancel) });
+  }
+
+  async #run({ id, run }: Transfer, cancel: Cancel): Promise<void> {
+    // Not before it is among those that run.
+    await Promise.resolve();
+    try {
+      const outcome = await run(cancel);
+      if (outcome.isDone) this.#attempts.forget(id);
+      else this.#attempts.fail(id, outcome.hadProgress, outcome.afterMs ?? 0);
+    } catch (error) {
+      this.#attempts.fail(id, false, 0);
+      this.#options.onError(error);
+    }
+    this.#running.delete(id);
+    this.look();
+  }
+}

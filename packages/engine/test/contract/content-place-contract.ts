@@ -1,0 +1,180 @@
+/**
+ * The contract of a ContentPlace, for each implementation.
+ */
+
+import { createHash } from "node:crypto";
+import { CONTENT_PROOF, PeerError } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import type { ContentPlace } from "../../src/peer/contents/content-place.ts";
+
+export interface PlaceRig {
+  readonly place: ContentPlace;
+  /** The process ends without a word, and another one opens the place. */
+  readonly restart: () => Promise<ContentPlace>;
+  /** Whether contents outlive the process. */
+  readonly isDurable: boolean;
+}
+
+export function contentPlaceContract(name: string, open: () => Promise<PlaceRig>): void {
+  test(`${name}: a content has its digest as its id, and a proof that is another digest`, async () => {
+    const { place } = await open();
+    const created = await place.create(pieces("hello ", "", "world"), NO_REFUSAL);
+    const { id, proof } = digestsOf("hello world");
+    expect(created).toEqual({ id, len: 11, proof });
+    expect(await place.has(id)).toBe(true);
+    expect(await textOf(place.read(id, 11, 0))).toBe("hello world");
+    expect(await textOf(place.read(id, 11, 6))).toBe("world");
+    expect(await textOf(place.read(id, 11, 11))).toBe("");
+  });
+
+  test(`${name}: the empty content is a content`, async () => {
+    const { place } = await open();
+    const { id, len } = await place.create(pieces(), NO_REFUSAL);
+    expect([id, len]).toEqual([digestsOf("").id, 0]);
+    expect(await textOf(place.read(id, 0, 0))).toBe("");
+  });
+
+  test(`${name}: the same content can be created again`, async () => {
+    const { place } = await open();
+    const first = await place.create(pieces("twice"), NO_REFUSAL);
+    expect(await place.create(pieces("tw", "ice"), NO_REFUSAL)).toEqual(first);
+    expect(await idsOf(place)).toEqual([first.id]);
+  });
+
+  test(`${name}: of a content that is refused or fails, nothing remains`, async () => {
+    const { place } = await open();
+    const refusal = new PeerError("store.full", "no space");
+    const refuse = (size: number): PeerError | undefined => (size > 4 ? refusal : undefined);
+    await expect(place.create(pieces("12", "345"), refuse)).rejects.toBe(refusal);
+    const failure = new Error("the stream broke");
+    await expect(place.create(failing("12", failure), NO_REFUSAL)).rejects.toBe(failure);
+    expect(await idsOf(place)).toEqual([]);
+  });
+
+  test(`${name}: what is not there or has another length cannot be read`, async () => {
+    const { place } = await open();
+    const { id } = await place.create(pieces("here"), NO_REFUSAL);
+    const absent = digestsOf("absent").id;
+    await expect(textOf(place.read(absent, 6, 0))).rejects.toMatchObject({
+      code: "store.corrupt",
+    });
+    await expect(textOf(place.read(id, 5, 0))).rejects.toMatchObject({ code: "store.corrupt" });
+  });
+
+  test(`${name}: a removed content is gone, and may be removed again`, async () => {
+    const { place } = await open();
+    const { id } = await place.create(pieces("gone"), NO_REFUSAL);
+    await place.remove(id);
+    await place.remove(id);
+    expect([await place.has(id), await idsOf(place)]).toEqual([false, []]);
+  });
+
+  test(`${name}: a download that is complete and right becomes a content`, async () => {
+    const { place } = await open();
+    const { id } = digestsOf("hello world");
+    const partial = await place.resume(id);
+    expect(partial.size).toBe(0);
+    await partial.append(bytesOf("hello "));
+    expect([partial.size, await place.has(id)]).toEqual([6, false]);
+    await partial.append(bytesOf("world"));
+    expect(await partial.finish()).toBe(true);
+    await partial.close();
+    expect(await textOf(place.read(id, 11, 0))).toBe("hello world");
+    expect((await place.resume(id)).size).toBe(0);
+  });
+
+  test(`${name}: a download goes on where it ended, in this process and in the next one`, async () => {
+    const { place, restart, isDurable } = await open();
+    const { id } = digestsOf("abcdef");
+    const first = await place.resume(id);
+    await first.append(bytesOf("ab"));
+    await first.close();
+    const second = await place.resume(id);
+    expect(second.size).toBe(2);
+    await second.append(bytesOf("cd"));
+    const next = await restart();
+    const third = await next.resume(id);
+    expect(third.size).toBe(isDurable ? 4 : 0);
+    await third.append(bytesOf(isDurable ? "ef" : "abcdef"));
+    expect(await third.finish()).toBe(true);
+    await third.close();
+    expect(await textOf(next.read(id, 6, 0))).toBe("abcdef");
+  });
+
+  test(`${name}: a download with another digest is not kept, and the next one begins again`, async () => {
+    const { place } = await open();
+    const { id } = digestsOf("right");
+    const partial = await place.resume(id);
+    await partial.append(bytesOf("wrong"));
+    expect(await partial.finish()).toBe(false);
+    await partial.close();
+    expect(await place.has(id)).toBe(false);
+    const again = await place.resume(id);
+    expect(again.size).toBe(0);
+    await again.append(bytesOf("right"));
+    expect(await again.finish()).toBe(true);
+    await again.close();
+  });
+
+  test(`${name}: a download that was not continued for a long time is removed`, async () => {
+    const { place, isDurable } = await open();
+    const { id } = digestsOf("abc");
+    const partial = await place.resume(id);
+    await partial.append(bytesOf("a"));
+    await partial.close();
+    await place.removeOld(0);
+    expect((await place.resume(id)).size).toBe(1);
+    if (!isDurable) return;
+    await place.removeOld(Number.MAX_SAFE_INTEGER);
+    expect((await place.resume(id)).size).toBe(0);
+  });
+
+  test(`${name}: complete contents outlive the process`, async () => {
+    const { place, restart, isDurable } = await open();
+    const { id } = await place.create(pieces("kept"), NO_REFUSAL);
+    const next = await restart();
+    expect(await idsOf(next)).toEqual(isDurable ? [id] : []);
+  });
+
+  test(`${name}: a content of several pieces is read from any byte on`, async () => {
+    const { place } = await open();
+    const text = "0123456789".repeat(300_000);
+    const { id, len } = await place.create(pieces(text), NO_REFUSAL);
+    for (const offset of [0, 1, 262_144, 1_048_576, 2_999_999]) {
+      expect(await textOf(place.read(id, len, offset))).toBe(text.slice(offset));
+    }
+  });
+}
+
+const NO_REFUSAL = (): undefined => undefined;
+
+function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+async function* pieces(...texts: string[]): AsyncIterable<Uint8Array> {
+  for (const text of texts) yield bytesOf(text);
+}
+
+async function* failing(text: string, failure: Error): AsyncIterable<Uint8Array> {
+  yield bytesOf(text);
+  throw failure;
+}
+
+async function textOf(content: AsyncIterable<Uint8Array>): Promise<string> {
+  const found: Uint8Array[] = [];
+  for await (const piece of content) found.push(piece.slice());
+  return Buffer.concat(found).toString();
+}
+
+async function idsOf(place: ContentPlace): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const id of place.ids()) ids.push(id);
+  return ids;
+}
+
+function digestsOf(text: string): { readonly id: string; readonly proof: string } {
+  const digest = (content: string): string =>
+    createHash("sha256").update(content).digest("base64url");
+  return { id: digest(text), proof: digest(text + CONTENT_PROOF) };
+}

@@ -1,0 +1,110 @@
+/**
+ * LazyCode: a part of the engine in a file of its own, which is loaded when the first statement can
+ * need it: patterns, a third of the size of all other code, and EXPLAIN.
+ *
+ * The engine uses such code synchronously, so a statement that can need it waits for it before it is
+ * prepared. Its text says whether it can. The text may be wrong about that, so a load that failed
+ * fails only the statement that uses the code.
+ */
+
+import type { Pattern } from "@bigpeer/engine";
+import { mayUseExplainer, mayUsePatterns, type PlanExplainer } from "@bigpeer/engine/query";
+import { PeerError } from "@bigpeer/protocol";
+
+export interface LazyCodeOptions<T> {
+  /** What it is, for messages. */
+  readonly name: string;
+  readonly isNeeded: (statement: string) => boolean;
+  readonly load: () => Promise<T>;
+}
+
+export class LazyCode<T> {
+  readonly #options: LazyCodeOptions<T>;
+  #loading: Promise<void> | undefined;
+  #loaded: T | undefined;
+  #fault: unknown;
+
+  constructor(options: LazyCodeOptions<T>) {
+    this.#options = options;
+  }
+
+  /**
+   * See PeerHost.loadCode. Never rejects. A load that failed is tried again by the next statement.
+   */
+  loadFor(statement: string): Promise<void> | undefined {
+    if (this.#loaded !== undefined || !this.#options.isNeeded(statement)) return undefined;
+    this.#loading ??= this.#begin();
+    return this.#loading;
+  }
+
+  /** Undefined before it is loaded. */
+  get loaded(): T | undefined {
+    return this.#loaded;
+  }
+
+  /** The loaded code. Throws `query.busy` if it could not be loaded. */
+  get(): T {
+    if (this.#loaded !== undefined) return this.#loaded;
+    const { name } = this.#options;
+    const cause = this.#fault;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `failed to load the code for ${name}: ${reason}; retry when it can be loaded`;
+    throw new PeerError("query.busy", message, { cause });
+  }
+
+  async #begin(): Promise<void> {
+    try {
+      this.#loaded = await this.#options.load();
+    } catch (error) {
+      this.#fault = error;
+      this.#loading = undefined;
+    }
+  }
+}
+
+/** Compiles patterns, as Platform.pattern. */
+export interface Compiler {
+  compile(source: string, flags: string): Pattern | undefined;
+}
+
+/** All code that a browser loads late. */
+export interface LazyParts {
+  readonly patterns: LazyCode<Compiler>;
+  readonly explainer: LazyCode<PlanExplainer>;
+}
+
+/** Loads each from a file of its own, which the app's server has. */
+export function lazyParts(urls: LazyUrls): LazyParts {
+  return {
+    patterns: new LazyCode({
+      name: "patterns",
+      isNeeded: mayUsePatterns,
+      load: async () => {
+        const { PatternCompiler } = (await import(
+          /* webpackIgnore: true */ /* @vite-ignore */ urls.patternsUrl
+        )) as {
+          readonly PatternCompiler: new () => Compiler;
+        };
+        return new PatternCompiler();
+      },
+    }),
+    explainer: new LazyCode({
+      name: "EXPLAIN",
+      isNeeded: mayUseExplainer,
+      load: async () => {
+        const { PLAN_EXPLAINER } = (await import(
+          /* webpackIgnore: true */ /* @vite-ignore */ urls.explainUrl
+        )) as {
+          readonly PLAN_EXPLAINER: PlanExplainer;
+        };
+        return PLAN_EXPLAINER;
+      },
+    }),
+  };
+}
+
+/** Where the files are. */
+export interface LazyUrls {
+  readonly patternsUrl: string;
+  readonly explainUrl: string;
+}

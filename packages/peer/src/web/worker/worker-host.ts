@@ -1,0 +1,250 @@
+/**
+ * Worker host: runs the peer of an app for all its pages. The peer opens with the first page and
+ * closes after the last one.
+ */
+
+import { PeerError } from "@bigpeer/protocol";
+import { openMemory } from "../../host/memory-place.ts";
+import type { PeerHost, PeerPlace, PlaceOptions } from "../../host/peer-host.ts";
+import {
+  type CheckedOptions,
+  type CommonOptions,
+  type CredentialOptions,
+  checkCommon,
+  type LoginDetails,
+  type RemoteStatement,
+} from "../../options.ts";
+import { Peer } from "../../peer.ts";
+import { EVENT_NAMES, type PeerEvents } from "../../peer-events.ts";
+import { VERSION } from "../../version.ts";
+import { lazyParts } from "../lazy-code.ts";
+import type { PageOptions } from "../messages.ts";
+import { type ConnectionEnd, type IndexedDb, PagedMemory } from "../storage/index.ts";
+import { openStoragePlace } from "../storage-place.ts";
+import { webHost } from "../web-host.ts";
+import type { AttachedPage } from "./attached-page.ts";
+import { type Contender, type DatabaseOwner, ownDatabase } from "./database-owner.ts";
+import { Moved } from "./moved.ts";
+import { SilentPage } from "./page-questions.ts";
+
+/** The peer that all pages share. */
+export interface OpenPeer {
+  readonly peer: Peer;
+  /** Random, and new each time it is opened. */
+  readonly id: string;
+  /** Warnings that concern each page: what the place of the documents said when it was opened. */
+  readonly warnings: readonly string[];
+}
+
+interface Running extends OpenPeer {
+  readonly options: PageOptions;
+  readonly owner: DatabaseOwner | undefined;
+  /** The page whose credential is in use. */
+  credentialOf: PageOptions;
+}
+
+const DELETED = "the database of this peer was deleted: it begins again, and is empty";
+
+export class WorkerHost {
+  /** Another one means that the worker was started again and knows nothing. */
+  readonly instance: string = crypto.randomUUID();
+  /** The script of the worker; undefined if the engine runs in a page. */
+  readonly #url: string | undefined;
+  #host: PeerHost | undefined;
+  readonly #pages = new Set<AttachedPage>();
+  #running: Running | undefined;
+  /** Opening and closing happen one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(url: string | undefined) {
+    this.#url = url;
+  }
+
+  /** Opens the peer for a page, or gives it the one that is open. */
+  attach(page: AttachedPage): Promise<OpenPeer> {
+    return this.#inTurn(async () => {
+      this.#pages.add(page);
+      try {
+        this.#running ??= await this.#open(page.options);
+        this.#adopt(page.options, this.#running);
+        return this.#running;
+      } catch (error) {
+        this.#pages.delete(page);
+        throw error;
+      }
+    });
+  }
+
+  /** A page is gone. Resolves when the peer is closed, if it was the last one. */
+  detach(page: AttachedPage): Promise<void> {
+    this.#pages.delete(page);
+    return this.#inTurn(async () => {
+      if (this.#pages.size === 0) await this.#close();
+    });
+  }
+
+  /** Deletes the documents, for all pages. The page that asks for it gets an answer, and then ends. */
+  erase(asker: AttachedPage, isForced: boolean): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#running?.peer.erase({ force: isForced });
+      await this.#close();
+      for (const page of this.#pages) if (page !== asker) page.end();
+      this.#pages.clear();
+    });
+  }
+
+  async #open(options: PageOptions): Promise<Running> {
+    const owner = options.isInMemory ? undefined : await this.#own(options);
+    try {
+      this.#host ??= webHost(lazyParts(options));
+      const host = this.#host;
+      const warnings: string[] = [];
+      const peer = await Peer.open(this.#checked(options, host), host, (place) =>
+        this.#openPlace(options, { ...place, onWarning: (text) => void warnings.push(text) }),
+      );
+      this.#listen(peer);
+      const id = crypto.randomUUID();
+      return { peer, id, warnings, options, owner, credentialOf: options };
+    } catch (error) {
+      owner?.release();
+      throw error;
+    }
+  }
+
+  #openPlace(options: PageOptions, place: PlaceOptions): Promise<PeerPlace> {
+    if (options.isInMemory) return openMemory(new PagedMemory(), place);
+    const db = globalThis as unknown as IndexedDb;
+    const onEnd = (end: ConnectionEnd): void => void this.#restart(end);
+    return openStoragePlace({ ...place, database: databaseOf(options), db, onEnd });
+  }
+
+  async #own(options: PageOptions): Promise<DatabaseOwner> {
+    const ownership = await ownDatabase({
+      database: databaseOf(options),
+      self: { url: this.#url, version: VERSION },
+      onStepDown: (next) => this.#stepDown(next),
+    });
+    if (ownership.kind === "owned") return ownership.owner;
+    throw new Moved(ownership.url, ownership.protocol);
+  }
+
+  /** The second page brings its own options: those that concern all pages must fit. */
+  #adopt(page: PageOptions, running: Running): void {
+    const { peer, options, credentialOf } = running;
+    if (page.url !== options.url) {
+      const message = `expected the url of the other pages, ${options.url}, found ${page.url}`;
+      throw new PeerError("config.invalid", message);
+    }
+    // A page that only connects again brings no new credential.
+    if (page.openedAtMs < credentialOf.openedAtMs) return;
+    running.credentialOf = page;
+    if (page.token === credentialOf.token) return;
+    Peer.useCredential(
+      peer,
+      page.token === undefined
+        ? { kind: "login", login: () => this.#login() }
+        : { kind: "token", token: page.token },
+    );
+  }
+
+  #checked(options: PageOptions, host: PeerHost): CheckedOptions {
+    const { appId, url, token, deviceName, metadata, remote } = options;
+    const given = {
+      appId,
+      url,
+      ...(token === undefined ? { login: () => this.#login() } : { token }),
+      ...(deviceName !== undefined && { deviceName }),
+      ...(metadata !== undefined && { metadata }),
+      ...(remote !== undefined && {
+        remote: remote === "ask" ? (request: RemoteStatement) => this.#allows(request) : remote,
+      }),
+    } as CommonOptions & CredentialOptions;
+    return checkCommon(given, Object.keys(given), host);
+  }
+
+  #login(): Promise<LoginDetails> {
+    const pages = this.#newest(({ token }) => token === undefined);
+    return askFirst(pages, (page) => page.ask({ kind: "login" }));
+  }
+
+  #allows(request: RemoteStatement): Promise<boolean> {
+    const pages = this.#newest(({ remote }) => remote === "ask");
+    return askFirst(pages, (page) => page.ask({ kind: "remote", request }));
+  }
+
+  /** The pages with such options. The one that was opened last comes first. */
+  #newest(fits: (options: PageOptions) => boolean): AttachedPage[] {
+    return [...this.#pages]
+      .filter(({ options }) => fits(options))
+      .toSorted((a, b) => b.options.openedAtMs - a.options.openedAtMs);
+  }
+
+  #listen(peer: Peer): void {
+    for (const name of EVENT_NAMES) {
+      peer.on(name, (details: PeerEvents[typeof name]) => {
+        for (const page of this.#pages) page.emit(name, details);
+      });
+    }
+  }
+
+  /** Closes the peer; its pages go to the next worker. */
+  #stepDown({ url, protocol }: Contender): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const page of this.#pages) page.suspend();
+      await this.#close();
+      for (const page of this.#pages) page.move(url, protocol);
+      this.#pages.clear();
+    });
+  }
+
+  /** The database is gone, or of a newer format: all pages open it again. */
+  #restart(end: ConnectionEnd): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const page of this.#pages) {
+        if (end === "deleted") page.emit("warning", DELETED);
+        page.suspend();
+      }
+      await this.#close().catch(() => {});
+      for (const page of this.#pages) page.restart();
+      this.#pages.clear();
+    });
+  }
+
+  async #close(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    try {
+      await running?.peer.close();
+    } finally {
+      running?.owner?.release();
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+}
+
+/** Asks one page after the other, until one answers: some may be frozen, or leave. */
+async function askFirst<T>(
+  pages: readonly AttachedPage[],
+  ask: (page: AttachedPage) => Promise<T>,
+): Promise<T> {
+  let last: unknown = new Error("no page of the app is open that could be asked");
+  for (const page of pages) {
+    try {
+      return await ask(page);
+    } catch (error) {
+      last = error;
+      if (!page.isClosed && !(error instanceof SilentPage)) throw error;
+    }
+  }
+  throw last;
+}
+
+/** The name of the database, and of the lock on it. */
+function databaseOf({ appId, name }: PageOptions): string {
+  return `bigpeer:${appId}:${name}`;
+}

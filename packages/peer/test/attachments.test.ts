@@ -1,0 +1,227 @@
+/**
+ * Attachments between peers and a real server: contents go up before their documents, come down when
+ * they are asked for or in advance, and go on after a cut.
+ */
+
+import { randomBytes } from "node:crypto";
+import { createReadStream, existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readPermissions } from "@bigpeer/engine/query";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { SERVER } from "../../server/src/registry/audit-log.ts";
+import type { AttachmentToken, Peer } from "../src/index.ts";
+import { CuttingProxy } from "./support/cutting-proxy.ts";
+import { type RealServer, startRealServer } from "./support/real-server.ts";
+
+const INSERT = "INSERT INTO COLLECTION photos (image ATTACHMENT) DOCUMENTS (:photo)";
+const ALL = "SELECT * FROM COLLECTION photos (image ATTACHMENT)";
+
+async function addPhoto(peer: Peer, id: string, image: AttachmentToken, owner = "ann") {
+  await peer.store.execute(INSERT, { photo: { _id: id, owner, image } });
+}
+
+async function imageOf(peer: Peer, id: string): Promise<AttachmentToken> {
+  return vi.waitFor(async () => {
+    const { items } = await peer.store.execute(`${ALL} WHERE _id = :id`, { id });
+    const image = items[0]?.["image"];
+    if (image === undefined) throw new Error(`expected the photo ${id}`);
+    return image as unknown as AttachmentToken;
+  });
+}
+
+async function following(server: RealServer, options = {}): Promise<Peer> {
+  const peer = await server.peer(options);
+  peer.sync.registerSubscription("SELECT * FROM photos");
+  peer.sync.start();
+  return peer;
+}
+
+async function uploaded(peer: Peer): Promise<void> {
+  await vi.waitFor(() => expect(peer.sync.status.pendingCount).toBe(0), { timeout: 30_000 });
+}
+
+test("a content that was created offline goes up with its document, and another peer fetches it", async () => {
+  const server = await startRealServer();
+  const bytes = randomBytes(3_000_000);
+  const one = await server.peer({ folder: temporaryFolder() });
+  const token = await one.attachments.create(bytes, { name: "photo.jpg" });
+  expect(token).toEqual({
+    id: expect.any(String),
+    len: 3_000_000,
+    metadata: { name: "photo.jpg" },
+  });
+  await addPhoto(one, "p1", token);
+  const own = await one.attachments.fetch(await imageOf(one, "p1"));
+  expect(Buffer.compare(await own.bytes(), bytes)).toBe(0);
+  one.sync.start();
+  const two = await following(server, { folder: temporaryFolder() });
+  const image = await imageOf(two, "p1");
+  const progress: number[] = [];
+  const fetched = await two.attachments.fetch(image, {
+    onProgress: ({ received, total }) => progress.push(received / total),
+  });
+  expect([fetched.size, fetched.metadata]).toEqual([3_000_000, { name: "photo.jpg" }]);
+  expect(Buffer.compare(await fetched.bytes(), bytes)).toBe(0);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of fetched.stream()) chunks.push(chunk);
+  expect(Buffer.compare(Buffer.concat(chunks), bytes)).toBe(0);
+  expect(progress.at(-1)).toBe(1);
+});
+
+test("a content may be bytes, a Blob, a stream of the web or of Node, or a path", async () => {
+  const server = await startRealServer();
+  const peer = await server.peer();
+  const folder = temporaryFolder();
+  const text = "the same content";
+  const path = join(folder, "content.txt");
+  writeFileSync(path, text);
+  const bytes = new TextEncoder().encode(text);
+  const contents = [
+    bytes,
+    bytes.buffer,
+    new Blob([bytes]),
+    new Blob([bytes]).stream(),
+    createReadStream(path),
+    path,
+  ];
+  const ids = new Set<string>();
+  for (const content of contents) ids.add((await peer.attachments.create(content)).id);
+  expect(ids.size).toBe(1);
+});
+
+test("what is no content, no token or no metadata is refused", async () => {
+  const server = await startRealServer();
+  const { attachments } = await server.peer();
+  const create = attachments.create.bind(attachments) as (...args: unknown[]) => Promise<unknown>;
+  const fetch = attachments.fetch.bind(attachments) as (...args: unknown[]) => Promise<unknown>;
+  await expect(create(7)).rejects.toMatchObject({ code: "config.invalid" });
+  await expect(create("/no/such/file")).rejects.toMatchObject({ code: "config.invalid" });
+  await expect(create(new Blob([]), { size: 7 })).rejects.toMatchObject({ code: "config.invalid" });
+  await expect(fetch({ id: "x", len: 1 })).rejects.toMatchObject({ code: "attachment.invalid" });
+  await expect(fetch(null)).rejects.toMatchObject({ code: "attachment.invalid" });
+});
+
+test("a fetch waits for the connection, and ends with the reason of its signal", async () => {
+  const server = await startRealServer();
+  const one = await server.peer();
+  const token = await one.attachments.create(new TextEncoder().encode("hello"));
+  const two = await server.peer();
+  const reason = new Error("the user went on");
+  const controller = new AbortController();
+  const given = two.attachments.fetch(token, { signal: controller.signal });
+  const waiting = two.attachments.fetch(token);
+  controller.abort(reason);
+  await expect(given).rejects.toBe(reason);
+  two.sync.start();
+  await addPhoto(one, "p1", token);
+  one.sync.start();
+  expect((await waiting).size).toBe(5);
+});
+
+test("a subscription with prefetch brings the contents along", async () => {
+  const server = await startRealServer();
+  const one = await following(server);
+  const first = await one.attachments.create(new TextEncoder().encode("first"));
+  await addPhoto(one, "p1", first);
+  await uploaded(one);
+  const two = await server.peer();
+  two.sync.registerSubscription("SELECT * FROM photos", {}, { prefetch: true });
+  two.sync.start();
+  const image = await imageOf(two, "p1");
+  const second = await one.attachments.create(new TextEncoder().encode("second"));
+  await addPhoto(one, "p2", second);
+  const later = await imageOf(two, "p2");
+  await vi.waitFor(async () => {
+    for (const token of [image, later]) expect(await isOnDevice(two, token)).toBe(true);
+  });
+});
+
+async function isOnDevice(peer: Peer, token: AttachmentToken): Promise<boolean> {
+  await peer.sync.stop();
+  try {
+    await peer.attachments.fetch(token, { signal: AbortSignal.timeout(100) });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    peer.sync.start();
+  }
+}
+
+test("[P17] a peer with restricted rights uploads a content and then its document; others cannot fetch it", async () => {
+  const server = await startRealServer();
+  const { keys } = server.running.registry;
+  const keyOf = (name: string) =>
+    keys.create(
+      server.content.appId,
+      {
+        name,
+        permissions: readPermissions({
+          read: { queriesByCollection: { photos: [`owner == '${name}'`] } },
+          write: { queriesByCollection: { photos: [`owner == '${name}'`] } },
+        }),
+      },
+      SERVER,
+    );
+  const ann = await following(server, { token: await keyOf("ann") });
+  const bob = await following(server, { token: await keyOf("bob") });
+  const refusals: unknown[] = [];
+  for (const peer of [ann, bob]) peer.on("refused", (refusal) => refusals.push(refusal));
+  const secret = await ann.attachments.create(new TextEncoder().encode("of ann"));
+  await addPhoto(ann, "p1", secret, "ann");
+  await uploaded(ann);
+  expect(refusals).toEqual([]);
+  // Who knows the id alone neither reads the content nor puts its token into a document.
+  const signal = AbortSignal.timeout(300);
+  await expect(bob.attachments.fetch(secret, { signal })).rejects.toThrow("timeout");
+  await addPhoto(bob, "p2", secret, "bob");
+  await vi.waitFor(() => expect(refusals).toHaveLength(1));
+  // Who has the content does both, and need not send it again.
+  const same = await bob.attachments.create(new TextEncoder().encode("of ann"));
+  await addPhoto(bob, "p3", same, "bob");
+  await uploaded(bob);
+  expect(refusals).toHaveLength(1);
+});
+
+test("transfers go on after each cut of the connection", async () => {
+  const server = await startRealServer();
+  const proxy = await CuttingProxy.open(Number(new URL(server.running.url).port));
+  onTestFinished(() => proxy.close());
+  // Not for ever: a busy machine may need longer for a connection than there is between two cuts.
+  let cuts = 0;
+  const timer = setInterval(() => {
+    if (proxy.connectionCount === 0) return;
+    proxy.cutAll();
+    if (++cuts === 20) clearInterval(timer);
+  }, 50);
+  onTestFinished(() => clearInterval(timer));
+  const bytes = randomBytes(20_000_000);
+  const one = await server.peer({ url: proxy.url, folder: temporaryFolder() });
+  await addPhoto(one, "p1", await one.attachments.create(bytes));
+  one.sync.start();
+  const two = await following(server, { url: proxy.url, folder: temporaryFolder() });
+  const image = await imageOf(two, "p1");
+  const fetched = await two.attachments.fetch(image);
+  expect(Buffer.compare(await fetched.bytes(), bytes)).toBe(0);
+  expect(cuts).toBe(20);
+});
+
+test("erasing a peer removes its contents", async () => {
+  const server = await startRealServer();
+  const folder = temporaryFolder();
+  const peer = await server.peer({ folder });
+  await peer.attachments.create(new TextEncoder().encode("hello"));
+  expect(existsSync(join(folder, "attachments"))).toBe(true);
+  await peer.erase();
+  expect(existsSync(join(folder, "attachments"))).toBe(false);
+});
+
+test("beyond its bound a peer stores no content", async () => {
+  const server = await startRealServer();
+  const peer = await server.peer({ attachmentBytesMax: 1000 });
+  await peer.attachments.create(randomBytes(600));
+  await expect(peer.attachments.create(randomBytes(600))).rejects.toMatchObject({
+    code: "store.full",
+  });
+});

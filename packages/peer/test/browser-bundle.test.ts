@@ -1,0 +1,37 @@
+/**
+ * The files of the SDK for browsers: nothing of Node in them, each within its size, and patterns
+ * apart. They are bundled here as the set-up does it.
+ */
+import { gzipSync } from "node:zlib";
+import { parseSync } from "vite";
+import { expect, test } from "vitest";
+import { bundleSdkFile } from "../../../scripts/sdk.mjs";
+
+/** Each file with the kilobytes that it may have after gzip. */
+const FILES = [
+  { name: "bigpeer", kilobytesMax: 10, hasPatterns: false },
+  { name: "bigpeer-worker", kilobytesMax: 165, hasPatterns: false },
+  { name: "bigpeer-patterns", kilobytesMax: 50, hasPatterns: true },
+  { name: "bigpeer-explain", kilobytesMax: 12, hasPatterns: false },
+] as const;
+
+test.each(FILES)("$name has nothing of Node, and at most $kilobytesMax KB", async (file) => {
+  const { name, kilobytesMax, hasPatterns } = file;
+  const { code, imports, modules } = await bundleSdkFile(name);
+  expect(parseSync(`${name}.js`, code).errors).toEqual([]);
+  expect(imports).toEqual([]);
+  expect(/\b(process|Buffer|setImmediate)\b\s*[.(]/.exec(code)?.[0]).toBeUndefined();
+  expect(modules.filter((each) => /\/(node|ws|lmdb)\/|\/src\/node\//.test(each))).toEqual([]);
+  expect(modules.some((each) => each.includes("re2js"))).toBe(hasPatterns);
+  const size = gzipSync(code, { level: 9 }).length;
+  const excess = size - kilobytesMax * 1000;
+  const message = `${name}.js has ${size} bytes after gzip, ${excess} more than it may have`;
+  expect(excess, message).toBeLessThanOrEqual(0);
+});
+
+test("marks by which bundlers leave an import alone are kept", async () => {
+  const { code } = await bundleSdkFile("bigpeer-worker");
+  const marked = /import\(\s*\/\* webpackIgnore: true \*\/\s*\/\* @vite-ignore \*\//g;
+  expect(code.match(marked)).toHaveLength(2);
+  expect(code).not.toContain("__PURE__");
+});

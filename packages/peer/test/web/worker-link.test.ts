@@ -1,0 +1,68 @@
+/**
+ * The link of a page to its worker: a worker that is ending says nothing, and the page reaches the
+ * next one. Real browsers show the rest (tabs.long.test.ts).
+ */
+
+import { MessageChannel } from "node:worker_threads";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import type { PageMessage, PageOptions, WorkerContent } from "../../src/web/messages.ts";
+import { WorkerLink, type WorkerPort } from "../../src/web/page/worker-link.ts";
+import type { WebPort } from "../../src/web/web-globals.ts";
+
+const OPTIONS = { appId: "app", name: "default" } as PageOptions;
+
+beforeEach(() => {
+  // Locks of pages are had at once, and those of workers are never released.
+  const request = (name: string, _: object, held: () => Promise<void>): Promise<void> =>
+    name.startsWith("bigpeer-page:") ? held() : new Promise(() => {});
+  vi.stubGlobal("navigator", { locks: { request } });
+  vi.stubGlobal("addEventListener", () => {});
+  vi.stubGlobal("removeEventListener", () => {});
+});
+
+afterEach(() => vi.unstubAllGlobals());
+
+/** A port whose other end answers as `answers` says. */
+function workerPort(answers: boolean, helloMsMax: number): WorkerPort {
+  const { port1, port2 } = new MessageChannel();
+  onTestFinished(() => port1.close());
+  const send = (content: WorkerContent): void => port2.postMessage({ instance: "one", ...content });
+  if (answers) {
+    port2.on("message", (message: PageMessage) => {
+      if (message.kind === "open") send({ kind: "opened", opening: "1", state: {} as never });
+      if (message.kind === "close") send({ kind: "closed" });
+    });
+    send({ kind: "hello" });
+  }
+  const failed = new Promise<never>(() => {});
+  return { port: port1 as unknown as WebPort, failed, helloMsMax };
+}
+
+function linkTo(connect: () => Promise<WorkerPort>): WorkerLink {
+  const unexpected = (): never => expect.unreachable("nothing else is heard");
+  return new WorkerLink({
+    options: OPTIONS,
+    connect,
+    onMessage: unexpected,
+    onQuestion: unexpected,
+    onRestart: unexpected,
+    onEnd: unexpected,
+  });
+}
+
+test("a page that was connected to a worker which is ending connects again", async () => {
+  let connections = 0;
+  const link = linkTo(async () => workerPort(++connections === 3, 20));
+  expect(await link.open()).toMatchObject({ kind: "opened", instance: "one" });
+  expect(connections).toBe(3);
+  await link.close();
+});
+
+test("a worker that says nothing for long is an error", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const link = linkTo(async () => workerPort(false, Number.POSITIVE_INFINITY));
+  const failure = link.open().catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(await failure).toMatchObject({ code: "store.in_use" });
+});

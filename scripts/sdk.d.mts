@@ -1,0 +1,13 @@
+/** Types of sdk.mjs, for tests. */
+
+export type SdkFile = "bigpeer" | "bigpeer-worker" | "bigpeer-patterns" | "bigpeer-explain";
+
+export interface BundledSdkFile {
+  readonly code: string;
+  /** Modules that it still imports: those of Node, if there are any. */
+  readonly imports: readonly string[];
+  /** The sources in it. */
+  readonly modules: readonly string[];
+}
+
+export function bundleSdkFile(name: SdkFile): Promise<BundledSdkFile>;

@@ -1,0 +1,100 @@
+/**
+ * Bundles the peer for browsers: `bigpeer.js` for pages, `bigpeer-worker.js` for their worker, and
+ * `bigpeer-patterns.js` and `bigpeer-explain.js`, which the worker loads on use. The package of the
+ * peer has the files in dist/sdk, and the server has a copy that it serves at /sdk/.
+ *
+ * It bundles the sources: the compiler would hide the comments by which `import()` is left alone by
+ * the bundlers of apps. A bundle of the files that are built now is left alone, so that a set-up
+ * loses no time. The stamp is written last: an interrupted build is none.
+ *
+ * `npm run build` runs it; setup.mjs calls it.
+ */
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const target = join(root, "packages", "peer", "dist", "sdk");
+const copy = join(root, "packages", "server", "dist", "sdk");
+const STAMP = "stamp.json";
+
+/** The source of each file. */
+const ENTRIES = {
+  bigpeer: "packages/peer/src/web/page/index.ts",
+  "bigpeer-worker": "packages/peer/src/web/worker/worker.ts",
+  "bigpeer-patterns": "packages/peer/src/web/patterns.ts",
+  "bigpeer-explain": "packages/peer/src/web/explain.ts",
+};
+
+/** Packages whose code is in the bundles. */
+const SOURCES = ["protocol", "engine", "peer"];
+
+export async function buildSdk() {
+  const stamp = JSON.stringify(SOURCES.map((name) => newest(join(root, "packages", name, "dist"))));
+  if (isBuilt(stamp)) return;
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+  for (const name of Object.keys(ENTRIES)) {
+    const { code } = await bundleSdkFile(name);
+    writeFileSync(join(target, `${name}.js`), code);
+  }
+  rmSync(copy, { recursive: true, force: true });
+  mkdirSync(copy, { recursive: true });
+  cpSync(target, copy, { recursive: true });
+  writeFileSync(join(copy, STAMP), stamp);
+}
+
+/** Bundles one file. Returns its code, what it imports, and the sources in it. */
+export async function bundleSdkFile(name) {
+  // Loaded on use: a set-up that finds everything built does not need it.
+  const { rolldown } = await import("rolldown");
+  const made = await rolldown({
+    input: { [name]: ENTRIES[name] },
+    cwd: root,
+    platform: "browser",
+    // No getter of ours has an effect, so what only reads a property and is not used may go.
+    treeshake: { propertyReadSideEffects: false },
+    resolve: { conditionNames: ["source", "browser", "import", "default"] },
+  });
+  const { output } = await made.generate({ format: "esm", minify: true });
+  await made.close();
+  const [{ code, imports, dynamicImports, moduleIds }, ...others] = output;
+  if (others.length > 0) throw new Error(`expected one file for ${name}, found ${output.length}`);
+  return { code: unmarked(code), imports: [...imports, ...dynamicImports], modules: moduleIds };
+}
+
+/**
+ * Without the marks for other bundlers, except those on `import()`: nothing is left for them to
+ * remove. After a word, as `return`, a space stays.
+ */
+function unmarked(code) {
+  return code.replaceAll(/(?<=\w)\/\* @__PURE__ \*\/|\/\* @__PURE__ \*\/ /g, "");
+}
+
+function isBuilt(stamp) {
+  const path = join(copy, STAMP);
+  return existsSync(target) && existsSync(path) && readFileSync(path, "utf8") === stamp;
+}
+
+/** The number of files below a folder, and when the last of them was written. */
+function newest(folder) {
+  let [count, at] = [0, 0];
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !entry.name.endsWith(".js") || entry.parentPath.startsWith(target))
+      continue;
+    count++;
+    at = Math.max(at, statSync(join(entry.parentPath, entry.name)).mtimeMs);
+  }
+  return [count, at];
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildSdk();
