@@ -46,11 +46,25 @@ export const PAGES = [
     symbols: [
       "PeerConnection",
       "SyncSubscription",
+      "SubscriptionOptions",
       "SubscriptionStatus",
       "SyncStatus",
       "SyncState",
       "AwayCode",
       "EndCode",
+    ],
+  },
+  {
+    path: "attachments.md",
+    title: "Attachments",
+    introduction: "Creates and fetches contents that are too large for documents.",
+    symbols: [
+      "PeerAttachments",
+      "AttachmentToken",
+      "AttachmentContent",
+      "FetchOptions",
+      "FetchProgress",
+      "FetchedAttachment",
     ],
   },
   {

@@ -129,17 +129,17 @@ export class Attachments {
    * waits while the content is not on the server yet, or there is no connection.
    *
    * @param token - The value of an ATTACHMENT field, as `create` and SELECT give it.
-   * @param options - Progress, and a signal that ends it.
+   * @param options - Progress, and a signal; when that aborts, it rejects with the reason of the signal.
    * @returns The content, on this device.
    * @throws `attachment.invalid`: it is not a token, or the server has other bytes for it.
    * @throws `store.full`: there is no space for it.
    * @throws `store.closed`: the peer is closed.
-   * @throws The reason of the signal, when that aborts.
    */
   async fetch(
     token: Pick<AttachmentToken, "id" | "len"> & Partial<AttachmentToken>,
-    { onProgress, signal }: FetchOptions = {},
+    options: FetchOptions = {},
   ): Promise<FetchedAttachment> {
+    const { onProgress, signal } = options;
     const { metadata, ...wanted } = checkToken(token);
     signal?.throwIfAborted();
     const { contents } = this.#options;
