@@ -172,7 +172,7 @@ test("the command writes the pages, and needs a folder", async (context) => {
   const command = join(ROOT, "site", "sdk-reference", "build.mjs");
   const folder = join(temporaryFolder(), "pages");
   const { stdout } = await promisify(execFile)(process.execPath, [command, folder]);
-  expect(stdout).toBe(`wrote 8 pages of the SDK reference to ${folder}\n`);
+  expect(stdout).toBe(`wrote 9 pages of the SDK reference to ${folder}\n`);
   expect(existsSync(join(folder, "peer.md"))).toBe(true);
   await expect(promisify(execFile)(process.execPath, [command])).rejects.toMatchObject({
     code: 1,
