@@ -1,6 +1,11 @@
 /** Types of sdk.mjs, for tests. */
 
-export type SdkFile = "bigpeer" | "bigpeer-worker" | "bigpeer-patterns" | "bigpeer-explain";
+export type SdkFile =
+  | "bigpeer"
+  | "bigpeer-worker"
+  | "bigpeer-patterns"
+  | "bigpeer-explain"
+  | "bigpeer-attachments";
 
 export interface BundledSdkFile {
   readonly code: string;

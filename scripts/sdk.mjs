@@ -1,6 +1,6 @@
 /**
  * Bundles the peer for browsers: `bigpeer.js` for pages, `bigpeer-worker.js` for their worker, and
- * `bigpeer-patterns.js` and `bigpeer-explain.js`, which the worker loads on use. The package of the
+ * `bigpeer-patterns.js`, `bigpeer-explain.js` and `bigpeer-attachments.js`, which it loads on use. The package of the
  * peer has the files in dist/sdk, and the server has a copy that it serves at /sdk/.
  *
  * It bundles the sources: the compiler would hide the comments by which `import()` is left alone by
@@ -33,6 +33,7 @@ const ENTRIES = {
   "bigpeer-worker": "packages/peer/src/web/worker/worker.ts",
   "bigpeer-patterns": "packages/peer/src/web/patterns.ts",
   "bigpeer-explain": "packages/peer/src/web/explain.ts",
+  "bigpeer-attachments": "packages/peer/src/web/attachments.ts",
 };
 
 /** Packages whose code is in the bundles. */
@@ -63,6 +64,7 @@ export async function bundleSdkFile(name) {
     platform: "browser",
     // No getter of ours has an effect, so what only reads a property and is not used may go.
     treeshake: { propertyReadSideEffects: false },
+    optimization: { inlineConst: { mode: "all", pass: 3 } },
     resolve: { conditionNames: ["source", "browser", "import", "default"] },
   });
   const { output } = await made.generate({ format: "esm", minify: true });

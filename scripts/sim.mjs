@@ -4,7 +4,7 @@
  * fails in the same way again. `--verbose` prints all events of a run, `--length` sets how many things
  * happen in it, `--all` goes on behind a failure, `--links` runs several sites that are linked,
  * `--cluster` runs a server of three nodes over one log, `--browser` runs peers with the storage of
- * browsers on a simulated IndexedDB.
+ * browsers on a simulated IndexedDB, `--attachments` runs peers with attachments.
  *
  * The simulator is test code in TypeScript: it is bundled here, as the tests read it, and then run.
  */
@@ -26,6 +26,7 @@ const { values } = parseArgs({
     links: { type: "boolean", default: false },
     cluster: { type: "boolean", default: false },
     browser: { type: "boolean", default: false },
+    attachments: { type: "boolean", default: false },
   },
 });
 
@@ -39,9 +40,11 @@ const KINDS = {
   links: ["packages/engine/test/sim/link-simulation.ts", "simulateLinks"],
   cluster: ["packages/engine/test/sim/cluster-simulation.ts", "simulateCluster"],
   browser: ["packages/peer/test/sim/indexed-simulation.ts", "simulateIndexed"],
+  attachments: ["packages/engine/test/sim/attachment-simulation.ts", "simulateAttachments"],
   usual: ["packages/engine/test/sim/simulation.ts", "simulate"],
 };
-const chosen = ["links", "cluster", "browser"].find((kind) => values[kind]) ?? "usual";
+const chosen =
+  ["links", "cluster", "browser", "attachments"].find((kind) => values[kind]) ?? "usual";
 const [file, name] = KINDS[chosen];
 const kinds = await bundled(file);
 const simulate = kinds[name];

@@ -178,6 +178,7 @@ test.runIf(isThere)("built by Vite, served by --public", async () => {
   expect(assets).toMatch(/bigpeer-worker-.+\.js/);
   expect(assets).toMatch(/bigpeer-patterns-.+\.js/);
   expect(assets).toMatch(/bigpeer-explain-.+\.js/);
+  expect(assets).toMatch(/bigpeer-attachments-.+\.js/);
   const server = await serve(join(folder, "dist"));
   expect(faultsOf(await useApp(server.running.url, server))).toEqual([]);
 });

@@ -110,6 +110,7 @@ test.each(["@bigpeer/peer", "@bigpeer/server"])(
     const sdk = files.filter((path) => path.startsWith("dist/sdk/"));
     expect(sdk.toSorted()).toEqual([
       "dist/sdk/bigpeer-explain.js",
+      "dist/sdk/bigpeer-attachments.js",
       "dist/sdk/bigpeer-patterns.js",
       "dist/sdk/bigpeer-worker.js",
       "dist/sdk/bigpeer.js",

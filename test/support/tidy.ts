@@ -231,6 +231,7 @@ const ENTRY_FILES: ReadonlyMap<string, readonly string[]> = new Map([["server", 
 /** What the SDK for browsers is bundled from, besides entries (scripts/sdk.mjs). */
 const BUNDLED: readonly string[] = [
   "packages/peer/src/web/explain.ts",
+  "packages/peer/src/web/attachments.ts",
   "packages/peer/src/web/patterns.ts",
   "packages/peer/src/web/worker/worker.ts",
 ];

@@ -20,7 +20,8 @@ export interface Platform {
   sha256(bytes: Uint8Array): Uint8Array;
   /**
    * Compiles a user's pattern that matches in time linear in the text: RE2 syntax, no look-around,
-   * no back-references. `flags`: any of `i` (case), `m` (lines), `s` (dot matches all). Undefined
+   * no back-references. `flags`: any of `i` (case), `m` (lines), `s` (dot matches all); or `~` for a
+   * pattern of SIMILAR TO, with the code point of its escape character, if there is one. Undefined
    * when the pattern is not valid.
    */
   pattern(source: string, flags: string): Pattern | undefined;

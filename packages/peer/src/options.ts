@@ -269,7 +269,8 @@ function checkCredential({ token, login }: CredentialOptions): CheckedOptions["c
   return { kind: "token", token };
 }
 
-function checkBytesMax(bytes: unknown): number | undefined {
+/** Throws a PeerError unless it is a number of bytes, or undefined. */
+export function checkBytesMax(bytes: unknown): number | undefined {
   if (bytes === undefined) return undefined;
   if (typeof bytes === "number" && Number.isSafeInteger(bytes) && bytes >= 0) return bytes;
   throw invalid("attachmentBytesMax", "a number of bytes", bytes);

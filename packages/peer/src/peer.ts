@@ -202,6 +202,11 @@ export class Peer {
     return opened;
   }
 
+  /** The attachments, with the methods for pages. For hosts: apps do not have it. */
+  static transfersOf(peer: Peer): AttachmentTransfers | undefined {
+    return peer.#transfers;
+  }
+
   /** The documents, with the methods for pages. For hosts: apps do not have it. */
   static documentsOf(peer: Peer): LocalStore {
     return peer.#local;

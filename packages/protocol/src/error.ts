@@ -119,6 +119,11 @@ export class PeerError extends Error {
   /** What is wrong, without place and hint. */
   readonly reason: string;
 
+  /** Also true of an error of another copy of this class: code that a browser loads late has its own. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === "PeerError";
+  }
+
   /**
    * Creates an error. Its message is `message`, then the place and the hint.
    *

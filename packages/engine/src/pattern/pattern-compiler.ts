@@ -10,6 +10,7 @@
 import { PeerError } from "@bigpeer/protocol";
 import { RE2JS, RE2JSException } from "re2js";
 import type { CountSteps, Pattern, PatternMatch } from "../platform.ts";
+import { similarSource } from "./similar.ts";
 
 export interface PatternLimits {
   /** Characters of a pattern. */
@@ -193,6 +194,20 @@ function tooLarge({ length }: string): PeerError {
 }
 
 function compilePattern(
+  source: string,
+  flags: string,
+  limits: PatternLimits,
+): Compiled | undefined {
+  const escape = /^~(\d*)$/.exec(flags)?.[1];
+  if (escape === undefined) return compileExpression(source, flags, limits);
+  const expression = similarSource(
+    source,
+    escape === "" ? undefined : String.fromCodePoint(+escape),
+  );
+  return expression === undefined ? undefined : compileExpression(expression, "s", limits);
+}
+
+function compileExpression(
   source: string,
   flags: string,
   { lengthMax, sizeMax }: PatternLimits,

@@ -5,6 +5,7 @@
 export { Cancel } from "./contents/cancel.ts";
 export type { ContentHash } from "./contents/content-hash.ts";
 export type { ContentPlace, CreatedContent, PartialContent } from "./contents/content-place.ts";
+export { hasContents } from "./contents/content-record.ts";
 export { type ContentTransport, TransferError } from "./contents/content-transport.ts";
 export { MemoryContents } from "./contents/memory-contents.ts";
 export { type ContentStats, PeerContents, type WantedContent } from "./contents/peer-contents.ts";

@@ -205,6 +205,10 @@ const RULES: readonly (readonly [rule: string, cases: Readonly<Record<string, un
     },
   ],
   [
+    "an escape of SIMILAR TO is one character",
+    { "s SIMILAR TO 'a' ESCAPE s": FAILS, "s SIMILAR TO 'a' ESCAPE SUBSTRING(s FOR 0)": FAILS },
+  ],
+  [
     "SUBSTRING takes FROM, FOR and commas together",
     { "SUBSTRING(s, 1 FOR 2)": "bc", "SUBSTRING(s FROM 1, 2)": "bc", "SUBSTRING(s FOR 2)": "ab" },
   ],

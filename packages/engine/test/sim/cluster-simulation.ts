@@ -17,6 +17,10 @@ export function simulateCluster(
   const world = new SimWorld(seed, isVerbose === true, {
     newServer: (...args) => new ClusterServer(...args),
   });
-  const simulation = new Simulation(world, { length, others: CLUSTER_KINDS, flag: "--cluster" });
+  const simulation = new Simulation(world, {
+    length,
+    kinds: { others: CLUSTER_KINDS },
+    flag: "--cluster",
+  });
   return playSeed(seed, simulation);
 }

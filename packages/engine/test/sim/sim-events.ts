@@ -12,7 +12,7 @@ import { copyOf } from "./sim-node.ts";
 import type { SimPeer } from "./sim-peer.ts";
 import { freshWish, randomWish, twinOf } from "./sim-rules.ts";
 import { SimServer } from "./sim-server.ts";
-import { randomServerStatement, randomStatement } from "./sim-statements.ts";
+import { randomServerStatement, randomStatement, type SimStatement } from "./sim-statements.ts";
 import type { SimWorld } from "./sim-world.ts";
 import type { World } from "./world.ts";
 
@@ -43,11 +43,21 @@ function siteOf({ running }: SimPeer): Site[] {
 }
 
 export function writeAtPeer(world: World, peer: SimPeer): void {
-  const { writes, scheduler } = world;
-  const { random } = scheduler;
-  const tag = writes.nextTag(peer.name);
+  const { random } = world.scheduler;
   const count = random.chance(0.15) ? 2 + random.below(2) : 1;
-  const drawn = Array.from({ length: count }, () => randomStatement(random, tag));
+  writeDrawn(world, peer, count, (tag) => randomStatement(random, tag));
+}
+
+/** Writes so many statements in one transaction; each has the tag in it. */
+export function writeDrawn(
+  world: World,
+  peer: SimPeer,
+  count: number,
+  draw: (tag: string) => SimStatement,
+): void {
+  const { writes } = world;
+  const tag = writes.nextTag(peer.name);
+  const drawn = Array.from({ length: count }, () => draw(tag));
   const write: LocalWrite = {
     disks: new Set<object>([peer.node.disk]),
     maybes: new Set<object>(),
@@ -434,15 +444,22 @@ function drawWeights(kinds: readonly Kind[], random: Random): number[] {
   return kinds.map(({ weight }, i) => (i < 3 ? weight : weight * random.pick([0, 0.3, 1, 1, 3])));
 }
 
-/** `others` happen instead of what happens to a server of one machine. */
+export interface DrawnKinds {
+  /** They happen instead of what happens to a server of one machine. */
+  readonly others?: readonly Kind[] | undefined;
+  /** They happen as well. */
+  readonly more?: readonly Kind[] | undefined;
+}
+
 export async function drawEvents(
   world: SimWorld,
   length: number,
-  others?: readonly Kind[],
+  { others, more = [] }: DrawnKinds = {},
 ): Promise<void> {
   const { scheduler } = world;
   const { random } = scheduler;
-  const kinds = others ? [...KINDS.filter((kind) => !kind.isOfMachine), ...others] : KINDS;
+  const usual = others ? [...KINDS.filter((kind) => !kind.isOfMachine), ...others] : KINDS;
+  const kinds = [...usual, ...more];
   const weights = drawWeights(kinds, random);
   const total = weights.reduce((a, b) => a + b, 0);
   const pace = random.pick([50, 300, 1500]);

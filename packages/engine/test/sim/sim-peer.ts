@@ -8,6 +8,7 @@
 
 import { decodeServerMessage } from "@bigpeer/protocol";
 import { HORIZON_MS } from "../../src/limits.ts";
+import type { PeerContents } from "../../src/peer/contents/peer-contents.ts";
 import type { PeerSubscription } from "../../src/peer/held-subscriptions.ts";
 import { PeerStore } from "../../src/peer/peer-store.ts";
 import { PeerSync } from "../../src/peer/peer-sync.ts";
@@ -18,6 +19,7 @@ import type { MemoryDisk, WriteFailure } from "../../src/store/memory-disk.ts";
 import type { Credential } from "./credential.ts";
 import { watchOwnWrites } from "./own-writes.ts";
 import type { Scheduler } from "./scheduler.ts";
+import type { SimContents } from "./sim-contents.ts";
 import { SimDevice } from "./sim-device.ts";
 import type { End, SimNetwork } from "./sim-network.ts";
 import { type NewMedium, SimNode } from "./sim-node.ts";
@@ -40,6 +42,7 @@ export interface PeerParts {
   readonly count: (name: string) => void;
   /** What peers keep their data on; left out, it is the disk of their machine. */
   readonly newMedium?: NewMedium | undefined;
+  readonly contents?: SimContents | undefined;
 }
 
 interface Running {
@@ -47,6 +50,7 @@ interface Running {
   readonly store: PeerStore;
   readonly runner: StatementRunner;
   readonly sync: PeerSync;
+  readonly contents: PeerContents | undefined;
   readonly subscriptions: Map<string, PeerSubscription>;
 }
 
@@ -122,11 +126,14 @@ export class SimPeer {
     this.#measuredSkewMs = undefined;
     const runner = new StatementRunner({ store: store.store, platform, appId: APP_ID });
     const sync = this.#newSync(store);
-    this.#running = { storage, store, runner, sync, subscriptions: new Map() };
+    const contents = this.#parts.contents?.open(this.node, store);
+    this.#running = { storage, store, runner, sync, contents, subscriptions: new Map() };
     this.node.note(`is up as ${store.store.identity.site.slice(-4)}`);
     this.device.begin(sync, runner);
     for (const wish of this.wishes.values()) this.#follow(wish);
-    if (this.isSyncWanted) sync.start();
+    if (!this.isSyncWanted) return;
+    sync.start();
+    contents?.start();
   }
 
   #newSync(store: PeerStore): PeerSync {
@@ -150,7 +157,9 @@ export class SimPeer {
       wakeIn: (ms, work) => life.after(ms, work),
       onEvent: (event) => {
         if (event.kind === "failed") this.node.note(`failed: ${String(event.error)}`);
-        if (event.kind === "connected") this.#measuredSkewMs = helloSkewMs;
+        if (event.kind !== "connected") return;
+        this.#measuredSkewMs = helloSkewMs;
+        this.#running?.contents?.connected();
       },
       dial: (handlers) =>
         network.dial(this.name, life, {
@@ -162,7 +171,10 @@ export class SimPeer {
           opened: (channel) => {
             const end = channel as End;
             helloSkewMs = this.node.skewMs;
-            end.onSend = (bytes) => tap.fromPeer(end, bytes);
+            end.onSend = (bytes) => {
+              tap.fromPeer(end, bytes);
+              this.#parts.contents?.sent(this.name, bytes);
+            };
             handlers.opened(end);
           },
         }),
@@ -204,6 +216,7 @@ export class SimPeer {
     this.node.note("closes");
     const { life } = this.node;
     this.#running = undefined;
+    await running.contents?.close();
     await running.sync.close();
     await running.store.store.close();
     if (life.isAlive) await running.storage.close();
@@ -252,8 +265,14 @@ export class SimPeer {
     if (this.isSyncWanted === isWanted) return;
     this.isSyncWanted = isWanted;
     this.node.note(isWanted ? "goes online" : "goes offline");
-    if (isWanted) this.#running?.sync.start();
-    else void this.#running?.sync.stop();
+    const { sync, contents } = this.#running ?? {};
+    if (isWanted) {
+      sync?.start();
+      contents?.start();
+    } else {
+      void sync?.stop();
+      void contents?.stop();
+    }
   }
 
   /**

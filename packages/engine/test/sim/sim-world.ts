@@ -7,6 +7,7 @@ import { seededRandom } from "../support/test-platform.ts";
 import { LocalWrites } from "./local-writes.ts";
 import { Scheduler } from "./scheduler.ts";
 import { SentUploads } from "./sent-uploads.ts";
+import { SimContents } from "./sim-contents.ts";
 import { SimNetwork } from "./sim-network.ts";
 import type { NewMedium } from "./sim-node.ts";
 import { SimPeer } from "./sim-peer.ts";
@@ -21,6 +22,8 @@ export interface WorldParts {
   readonly newServer?: NewServer;
   /** What peers keep their data on; left out, it is the disk of their machine. */
   readonly newMedium?: NewMedium | undefined;
+  /** Whether peers have attachments. */
+  readonly hasContents?: boolean;
 }
 
 const newMachine: NewServer = (...args) => new SimServer(...args);
@@ -34,6 +37,7 @@ export class SimWorld implements World {
   readonly network: SimNetwork;
   readonly writes = new LocalWrites();
   readonly runs: SimRuns;
+  readonly contents: SimContents | undefined;
   readonly peers: SimPeer[] = [];
   readonly counts = new Map<string, number>();
   backup: Backup | undefined;
@@ -47,7 +51,7 @@ export class SimWorld implements World {
   constructor(
     seed: number,
     isVerbose: boolean,
-    { newServer = newMachine, newMedium }: WorldParts = {},
+    { newServer = newMachine, newMedium, hasContents = false }: WorldParts = {},
   ) {
     this.seed = seed;
     this.#newMedium = newMedium;
@@ -61,6 +65,15 @@ export class SimWorld implements World {
     }
     this.network = new SimNetwork(scheduler, this.server);
     this.runs = new SimRuns(this);
+    if (hasContents) {
+      this.contents = new SimContents({
+        scheduler,
+        network: () => this.network,
+        server: () => this.server,
+        isPeace: () => this.isPeace,
+        count: (name) => this.count(name),
+      });
+    }
   }
 
   count(name: string): void {
@@ -72,7 +85,8 @@ export class SimWorld implements World {
     const seed = this.seed * 131 + this.peers.length + 7;
     const count = (what: string): void => this.count(what);
     const newMedium = this.#newMedium;
-    const parts = { scheduler, network, server, tap, runs, count, newMedium };
+    const { contents } = this;
+    const parts = { scheduler, network, server, tap, runs, count, newMedium, contents };
     const peer = new SimPeer(name, credential, seed, parts);
     peer.node.onPowerLoss = () => this.crashPeer(peer);
     this.peers.push(peer);

@@ -5,7 +5,7 @@
 
 import { checkAtEnd, isSettled } from "./end-check.ts";
 import { type Scheduler, SimFailure, settled } from "./scheduler.ts";
-import { drawEvents, type Kind } from "./sim-events.ts";
+import { type DrawnKinds, drawEvents } from "./sim-events.ts";
 import { type PresenceFault, SimPresence } from "./sim-presence.ts";
 import { randomWish, TALLY_WISH } from "./sim-rules.ts";
 import { stillInserts, tallyInserts } from "./sim-statements.ts";
@@ -60,8 +60,7 @@ export class SimRunError extends Error {
 
 interface SimulationParts {
   readonly length?: number | undefined;
-  /** Events of this server, instead of those of a server of one machine. */
-  readonly others?: readonly Kind[];
+  readonly kinds?: DrawnKinds;
   readonly flag?: string;
 }
 
@@ -76,15 +75,15 @@ export class Simulation implements Played {
   readonly length: number;
   readonly flag?: string;
   readonly #presences: readonly SimPresence[];
-  readonly #others: readonly Kind[] | undefined;
+  readonly #kinds: DrawnKinds | undefined;
 
-  constructor(world: SimWorld, { length, others, flag }: SimulationParts = {}) {
+  constructor(world: SimWorld, { length, kinds, flag }: SimulationParts = {}) {
     this.world = world;
     this.scheduler = world.scheduler;
     // Drawn also when it is given: so a run can be replayed with its length.
     const drawn = this.scheduler.random.pick([60, 100, 100, 200]);
     this.length = length ?? drawn;
-    this.#others = others;
+    this.#kinds = kinds;
     if (flag !== undefined) this.flag = flag;
     this.#presences = world.server.machines.map((machine) => new SimPresence(world, machine));
   }
@@ -96,9 +95,10 @@ export class Simulation implements Played {
 
   async play(): Promise<void> {
     await this.#begin();
-    await drawEvents(this.world, this.length, this.#others);
+    await drawEvents(this.world, this.length, this.#kinds);
     await this.#settle();
     checkAtEnd(this.world);
+    this.world.contents?.checkAtEnd();
     await settled();
     if (this.scheduler.failure !== undefined) throw this.scheduler.failure;
   }

@@ -46,6 +46,8 @@ export class ContentServer implements ContentTransport {
 
   async begin({ id, len }: CreatedContent): Promise<number> {
     this.#check();
+    // The empty content is complete as soon as it begins.
+    if (len === 0) this.stored.set(id, new Uint8Array());
     return this.stored.has(id) ? len : (this.partial.get(id)?.length ?? 0);
   }
 

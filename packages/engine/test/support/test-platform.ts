@@ -5,13 +5,20 @@
 
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { RE2JS } from "re2js";
 import { PLAN_EXPLAINER } from "../../src/explain/index.ts";
-import type { Pattern, PatternMatch, Platform } from "../../src/platform.ts";
+import { PatternCompiler } from "../../src/pattern/index.ts";
+import type { Pattern, Platform } from "../../src/platform.ts";
 import type { PlanExplainer } from "../../src/query/run/plan-explainer.ts";
 
 /** 2026-01-01T00:00:00Z */
 export const START_MS = 1_767_225_600_000;
+
+const PATTERNS = new PatternCompiler({
+  lengthMax: Infinity,
+  sizeMax: Infinity,
+  workMax: Infinity,
+  keptMax: 64,
+});
 
 export interface TestPlatform extends Platform {
   nowMs: number;
@@ -35,39 +42,11 @@ export function testPlatform(seed = 1): TestPlatform {
     },
     sha256: (bytes: Uint8Array): Uint8Array =>
       new Uint8Array(createHash("sha256").update(bytes).digest()),
-    pattern: compilePattern,
+    pattern: (source: string, flags: string): Pattern | undefined =>
+      PATTERNS.compile(source, flags),
     explainer: (): PlanExplainer => PLAN_EXPLAINER,
   };
   return platform;
-}
-
-const CHARACTERS_PER_STEP = 64;
-
-function compilePattern(source: string, flags: string): Pattern | undefined {
-  try {
-    const expression = RE2JS.compile(flags === "" ? source : `(?${flags})${source}`);
-    return {
-      isFoundIn: (text, count) => {
-        count(text.length / CHARACTERS_PER_STEP);
-        return expression.test(text);
-      },
-      matchesIn: (text, count) => {
-        count(text.length / CHARACTERS_PER_STEP);
-        return allMatches(expression, text);
-      },
-    };
-  } catch {
-    return undefined;
-  }
-}
-
-function* allMatches(expression: RE2JS, text: string): Iterable<PatternMatch> {
-  const matcher = expression.matcher(text);
-  while (matcher.find()) {
-    const count = matcher.groupCount() + 1;
-    const groups = Array.from({ length: count }, (_, i) => matcher.group(i) ?? undefined);
-    yield { start: matcher.start(), end: matcher.end(), groups };
-  }
 }
 
 /** A seeded source of choices for hand-written random walks. */

@@ -75,8 +75,11 @@ export interface FetchedAttachment {
   stream(): ReadableStream<Uint8Array>;
 }
 
+/** The contents; a page reaches them through its worker. */
+export type ContentAccess = Pick<PeerContents, "create" | "fetch" | "read">;
+
 export interface AttachmentsOptions {
-  readonly contents: PeerContents;
+  readonly contents: ContentAccess;
   readonly openPath: OpenPath;
 }
 
@@ -152,7 +155,7 @@ export class Attachments {
 }
 
 function fetched(
-  contents: PeerContents,
+  contents: ContentAccess,
   wanted: WantedContent,
   metadata: AttachmentToken["metadata"],
 ): FetchedAttachment {

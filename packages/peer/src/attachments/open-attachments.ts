@@ -3,23 +3,28 @@
  */
 
 import { type ContentStats, PeerContents } from "@bigpeer/engine/peer";
-import { PeerError, type ValueObject } from "@bigpeer/protocol";
-import { describe, kindOf } from "../argument-check.ts";
+import type { ValueObject } from "@bigpeer/protocol";
 import type { AttachmentParts, AttachmentTransfers } from "../host/attachment-transfers.ts";
 import type { PeerHost } from "../host/peer-host.ts";
 import { Attachments } from "./attachments.ts";
 import type { OpenPath } from "./content-pieces.ts";
 import { httpTransport } from "./http-transport.ts";
+import { isPrefetching } from "./subscription-check.ts";
 
 /** Bytes of all contents on the device, unless the app or the place sets it. */
 const BYTES_MAX = 10 * 1024 ** 3;
+
+export interface OpenedAttachments extends AttachmentTransfers {
+  readonly attachments: Attachments;
+  readonly contents: PeerContents;
+}
 
 /** Undefined if the place has none for contents. */
 export function openAttachments(
   { options, place, peerStore, token, onError }: AttachmentParts,
   host: Pick<PeerHost, "platform" | "after">,
   openPath: OpenPath,
-): AttachmentTransfers | undefined {
+): OpenedAttachments | undefined {
   if (place.contents === undefined) return undefined;
   const { baseUrl, appId, attachmentBytesMax } = options;
   const contents = new PeerContents({
@@ -36,6 +41,7 @@ export function openAttachments(
     onError,
   });
   return {
+    contents,
     attachments: new Attachments({ contents, openPath }),
     get fields() {
       return { attachments: fieldsOf(contents.stats) };
@@ -49,20 +55,6 @@ export function openAttachments(
     },
     close: () => contents.close(),
   };
-}
-
-/** Whether a subscription brings its attachments along. */
-function isPrefetching(options: unknown): boolean {
-  const { prefetch, ...others } = (options ?? {}) as Readonly<Record<string, unknown>>;
-  const [other] = Object.keys(others);
-  if (typeof options !== "object" || options === null || other !== undefined) {
-    const found = other === undefined ? kindOf(options) : describe(other);
-    const message = `expected { prefetch } as the options of a subscription, found ${found}`;
-    throw new PeerError("config.invalid", message);
-  }
-  if (prefetch === undefined || typeof prefetch === "boolean") return prefetch === true;
-  const message = `expected true or false as prefetch, found ${kindOf(prefetch)}`;
-  throw new PeerError("config.invalid", message);
 }
 
 function fieldsOf(stats: ContentStats): ValueObject {

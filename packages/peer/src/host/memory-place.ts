@@ -21,7 +21,8 @@ export async function openMemory(
     await storage.close();
   };
   return {
-    ...(contents !== undefined && { contents, contentBytesMax: CONTENT_BYTES_MAX }),
+    ...(contents !== undefined && { contents }),
+    contentBytesMax: CONTENT_BYTES_MAX,
     close,
     erase: close,
   };

@@ -63,6 +63,8 @@ export interface AsyncContext<T> {
 /** Where a peer keeps its documents and the contents of attachments. */
 export interface PeerPlace {
   readonly contents?: ContentPlace;
+  /** In a browser, a database for contents, which is opened on use; undefined for contents in memory. */
+  readonly contentDatabase?: string;
   /** Bytes of all contents, at most, unless the app sets it. */
   readonly contentBytesMax?: number;
   /** Finishes the writes, then releases everything. Called after all that uses the store. */

@@ -1,6 +1,6 @@
 /**
  * LazyCode: a part of the engine in a file of its own, which is loaded when the first statement can
- * need it: patterns, a third of the size of all other code, and EXPLAIN.
+ * need it: patterns, a third of the size of all other code, EXPLAIN, and attachments.
  *
  * The engine uses such code synchronously, so a statement that can need it waits for it before it is
  * prepared. Its text says whether it can. The text may be wrong about that, so a load that failed
@@ -10,6 +10,8 @@
 import type { Pattern } from "@bigpeer/engine";
 import { mayUseExplainer, mayUsePatterns, type PlanExplainer } from "@bigpeer/engine/query";
 import { PeerError } from "@bigpeer/protocol";
+import type { AttachmentParts, AttachmentTransfers } from "../host/attachment-transfers.ts";
+import type { PeerHost } from "../host/peer-host.ts";
 
 export interface LazyCodeOptions<T> {
   /** What it is, for messages. */
@@ -71,7 +73,14 @@ export interface Compiler {
 export interface LazyParts {
   readonly patterns: LazyCode<Compiler>;
   readonly explainer: LazyCode<PlanExplainer>;
+  readonly attachments: LazyCode<OpenWebAttachments>;
 }
+
+/** See contents/web-attachments.ts. */
+export type OpenWebAttachments = (
+  parts: AttachmentParts,
+  host: Pick<PeerHost, "platform" | "after">,
+) => Promise<AttachmentTransfers>;
 
 /** Loads each from a file of its own, which the app's server has. */
 export function lazyParts(urls: LazyUrls): LazyParts {
@@ -79,32 +88,40 @@ export function lazyParts(urls: LazyUrls): LazyParts {
     patterns: new LazyCode({
       name: "patterns",
       isNeeded: mayUsePatterns,
-      load: async () => {
-        const { PatternCompiler } = (await import(
-          /* webpackIgnore: true */ /* @vite-ignore */ urls.patternsUrl
-        )) as {
-          readonly PatternCompiler: new () => Compiler;
-        };
-        return new PatternCompiler();
-      },
+      load: async () => new (await load<PatternsFile>(urls.patternsUrl)).PatternCompiler(),
     }),
     explainer: new LazyCode({
       name: "EXPLAIN",
       isNeeded: mayUseExplainer,
-      load: async () => {
-        const { PLAN_EXPLAINER } = (await import(
-          /* webpackIgnore: true */ /* @vite-ignore */ urls.explainUrl
-        )) as {
-          readonly PLAN_EXPLAINER: PlanExplainer;
-        };
-        return PLAN_EXPLAINER;
-      },
+      load: async () => (await load<ExplainFile>(urls.explainUrl)).PLAN_EXPLAINER,
+    }),
+    attachments: new LazyCode({
+      name: "attachments",
+      isNeeded: () => true,
+      load: async () => (await load<AttachmentsFile>(urls.attachmentsUrl)).openWebAttachments,
     }),
   };
+}
+
+interface PatternsFile {
+  readonly PatternCompiler: new () => Compiler;
+}
+
+interface ExplainFile {
+  readonly PLAN_EXPLAINER: PlanExplainer;
+}
+
+interface AttachmentsFile {
+  readonly openWebAttachments: OpenWebAttachments;
+}
+
+async function load<File>(url: string): Promise<File> {
+  return (await import(/* webpackIgnore: true */ /* @vite-ignore */ url)) as File;
 }
 
 /** Where the files are. */
 export interface LazyUrls {
   readonly patternsUrl: string;
   readonly explainUrl: string;
+  readonly attachmentsUrl: string;
 }

@@ -5,6 +5,7 @@
 
 import type { RefusedUpload, SubscriptionStatus } from "@bigpeer/engine/peer";
 import type { AuthStatus } from "../auth.ts";
+import type { AttachmentCall } from "../host/attachment-transfers.ts";
 import type { QueryResult, TransactionResult } from "../local-store.ts";
 import type { LoginDetails, RemotePolicy, RemoteStatement } from "../options.ts";
 import type { PeerEvents } from "../peer-events.ts";
@@ -31,9 +32,11 @@ export interface PageOptions {
   readonly isInMemory: boolean;
   /** When the app opened the peer: of two credentials, that of the later page holds. */
   readonly openedAtMs: number;
-  /** Where the worker finds the code for patterns, and that for EXPLAIN. */
+  readonly attachmentBytesMax: number | undefined;
+  /** Where the worker finds the code for patterns, that for EXPLAIN, and that for attachments. */
   readonly patternsUrl: string;
   readonly explainUrl: string;
+  readonly attachmentsUrl: string;
 }
 
 /** A result; its rows end with these. */
@@ -48,7 +51,12 @@ export interface WorkerCalls {
   executeIn(transaction: number, statement: unknown, args: unknown): Promise<TransactionResult>;
   observe(observer: number, query: unknown, args: unknown): Promise<void>;
   cancelObserver(observer: number): Promise<void>;
-  subscribe(subscription: number, query: unknown, args: unknown): Promise<void>;
+  subscribe(
+    subscription: number,
+    query: unknown,
+    args: unknown,
+    isPrefetched: boolean,
+  ): Promise<void>;
   whenReady(subscription: number): Promise<void>;
   cancelSubscription(subscription: number): Promise<void>;
   startSync(): Promise<void>;
@@ -58,6 +66,7 @@ export interface WorkerCalls {
   clearRefused(commitId: unknown): Promise<number>;
   watchPresence(isWatched: boolean): Promise<void>;
   setPeerMetadata(metadata: unknown): Promise<void>;
+  attach(call: AttachmentCall): Promise<unknown>;
   erase(isForced: boolean): Promise<void>;
 }
 
@@ -73,12 +82,16 @@ export type Question =
   | { readonly kind: "login" }
   | { readonly kind: "remote"; readonly request: RemoteStatement }
   /** Runs the function of a transaction, perhaps not for the first time. */
-  | { readonly kind: "transaction"; readonly transaction: number };
+  | { readonly kind: "transaction"; readonly transaction: number }
+  /** The next piece of a content that the app gives. */
+  | { readonly kind: "piece"; readonly content: number };
 
 export interface Answers {
   readonly login: LoginDetails;
   readonly remote: boolean;
   readonly transaction: undefined;
+  /** Undefined at the end. */
+  readonly piece: Uint8Array | undefined;
 }
 
 export type PageMessage =
@@ -120,7 +133,17 @@ export type WorkerMessage = { readonly instance: string } & WorkerContent;
 /** What the peer of a page handles; the link to the worker handles the rest. */
 export type PeerNotice = Extract<
   WorkerMessage,
-  { kind: "state" | "part" | "rows" | "observerEnded" | "subscription" | "presence" | "event" }
+  {
+    kind:
+      | "state"
+      | "part"
+      | "rows"
+      | "observerEnded"
+      | "subscription"
+      | "presence"
+      | "progress"
+      | "event";
+  }
 >;
 
 export type WorkerContent =
@@ -161,6 +184,8 @@ export type WorkerContent =
       readonly status: SubscriptionStatus;
     }
   | { readonly kind: "presence"; readonly graph: PresenceGraph }
+  /** Of a fetch: bytes so far. */
+  | { readonly kind: "progress"; readonly fetch: number; readonly received: number }
   | {
       readonly [Name in keyof PeerEvents]: {
         readonly kind: "event";

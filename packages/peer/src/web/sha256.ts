@@ -1,11 +1,9 @@
 /**
  * SHA-256 (FIPS 180-4), synchronous, in JavaScript: the one of browsers, `crypto.subtle`, only
- * answers with a promise, and is absent on pages without TLS.
- *
- * For small inputs: it hashes some 100 MB a second, and holds a padded copy of the message.
+ * answers with a promise, takes no message in parts, and is absent on pages without TLS.
  */
 
-const BLOCK_BYTES = 64;
+export const BLOCK_BYTES = 64;
 const ROUNDS = 64;
 
 /** The fractional parts of the cube roots of the first 64 primes, and of the square roots of 8. */
@@ -19,31 +17,50 @@ for (let candidate = 2, count = 0; count < ROUNDS; candidate++) {
 }
 
 export function sha256(message: Uint8Array): Uint8Array {
-  const state = Uint32Array.from(START);
-  const padded = pad(message);
-  const words = new Uint32Array(ROUNDS);
-  for (let from = 0; from < padded.length; from += BLOCK_BYTES) {
-    compress(state, words, new DataView(padded.buffer, from, BLOCK_BYTES));
-  }
+  return digestOf(newState(), message, message.length);
+}
+
+export function newState(): Uint32Array {
+  return Uint32Array.from(START);
+}
+
+/** The digest of a message of `size` bytes, by the state after all of its blocks before `end`. */
+export function digestOf(before: Uint32Array, end: Uint8Array, size: number): Uint8Array {
+  const state = Uint32Array.from(before);
+  compress(state, pad(end, size));
   const digest = new Uint8Array(32);
   const view = new DataView(digest.buffer);
   state.forEach((word, i) => view.setUint32(4 * i, word));
   return digest;
 }
 
-/** The message, a one bit, zeros, and the length in bits as the last eight bytes. */
-function pad(message: Uint8Array): Uint8Array<ArrayBuffer> {
-  const blocks = Math.ceil((message.length + 9) / BLOCK_BYTES);
+/** The end of a message, a one bit, zeros, and the length of all of it in bits as the last eight bytes. */
+function pad(end: Uint8Array, size: number): Uint8Array {
+  const blocks = Math.ceil((end.length + 9) / BLOCK_BYTES);
   const padded = new Uint8Array(blocks * BLOCK_BYTES);
-  padded.set(message);
-  padded[message.length] = 0x80;
+  padded.set(end);
+  padded[end.length] = 0x80;
   const view = new DataView(padded.buffer);
-  view.setBigUint64(padded.length - 8, 8n * BigInt(message.length));
+  view.setBigUint64(padded.length - 8, 8n * BigInt(size));
   return padded;
 }
 
-function compress(state: Uint32Array, words: Uint32Array, block: DataView): void {
-  for (let i = 0; i < 16; i++) words[i] = block.getUint32(4 * i);
+/** `blocks` has whole blocks. */
+export function compress(state: Uint32Array, blocks: Uint8Array): void {
+  const words = new Uint32Array(ROUNDS);
+  const view = new DataView(blocks.buffer, blocks.byteOffset, blocks.length);
+  for (let from = 0; from < blocks.length; from += BLOCK_BYTES) {
+    compressBlock(state, words, view, from);
+  }
+}
+
+function compressBlock(
+  state: Uint32Array,
+  words: Uint32Array,
+  blocks: DataView,
+  from: number,
+): void {
+  for (let i = 0; i < 16; i++) words[i] = blocks.getUint32(from + 4 * i);
   for (let i = 16; i < ROUNDS; i++) {
     const [w2, w15] = [at(words, i - 2), at(words, i - 15)];
     const s0 = rotate(w15, 7) ^ rotate(w15, 18) ^ (w15 >>> 3);

@@ -38,11 +38,14 @@ export async function openStoragePlace(options: StoragePlaceOptions): Promise<Pe
     throw error;
   }
   const close = (): Promise<void> => closeBoth(store, storage);
+  const contentDatabase = `${database}:contents`;
   return {
+    contentDatabase,
     close,
     erase: async () => {
       await close();
       await deleteAll(db, database);
+      await deleteAll(db, contentDatabase);
     },
   };
 }

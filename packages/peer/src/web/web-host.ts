@@ -6,6 +6,7 @@
  */
 
 import type { AsyncContext, PeerHost } from "../host/peer-host.ts";
+import { LateAttachments } from "./late-attachments.ts";
 import type { LazyParts } from "./lazy-code.ts";
 import { dialNative, type NativeSocket } from "./native-socket.ts";
 import { sha256 } from "./sha256.ts";
@@ -18,11 +19,11 @@ export interface WebGlobals {
 }
 
 export function webHost(
-  { patterns, explainer }: LazyParts,
+  { patterns, explainer, attachments }: LazyParts,
   { WebSocket, navigator }: WebGlobals = globalThis as unknown as WebGlobals,
 ): PeerHost {
   const { os, deviceName } = deviceOf(navigator.userAgent);
-  return {
+  const host: PeerHost = {
     platform: {
       now: () => Date.now(),
       elapsed: () => performance.now(),
@@ -51,8 +52,10 @@ export function webHost(
     newContext: <T>() => new SynchronousContext<T>(),
     lateTransactionHint:
       "if it awaits another transaction, use execute of the open transaction instead",
+    openAttachments: (parts) => new LateAttachments(parts, host, attachments),
     outside: (work) => work,
   };
+  return host;
 }
 
 /** Known until the code first waits. */

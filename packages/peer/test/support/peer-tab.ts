@@ -13,7 +13,13 @@ import { bundleForBrowser } from "./browser-bundle.ts";
 import { type RealServer, startRealServer } from "./real-server.ts";
 
 const SDK = new URL("../../dist/sdk/", import.meta.url);
-const FILES = ["bigpeer.js", "bigpeer-worker.js", "bigpeer-patterns.js", "bigpeer-explain.js"];
+const FILES = [
+  "bigpeer.js",
+  "bigpeer-worker.js",
+  "bigpeer-patterns.js",
+  "bigpeer-explain.js",
+  "bigpeer-attachments.js",
+];
 
 /** The version that a second build of the SDK says it has. */
 export const NEWER_VERSION = "9.0.0";

@@ -53,7 +53,11 @@ test("a load that failed fails the use of the code, and the next statement tries
 
 test("each part is loaded from its own file", async () => {
   const entry = (name: string): string => import.meta.resolve(`@bigpeer/engine/${name}`);
-  const parts = lazyParts({ patternsUrl: entry("pattern"), explainUrl: entry("explain") });
+  const parts = lazyParts({
+    patternsUrl: entry("pattern"),
+    explainUrl: entry("explain"),
+    attachmentsUrl: "not loaded here",
+  });
   await parts.patterns.loadFor(USER);
   expect(parts.patterns.get().compile("a", "")).toBeDefined();
   expect(parts.explainer.loaded).toBeUndefined();

@@ -45,6 +45,7 @@ async function openBoth(): Promise<{ readonly bundled: Peer; readonly whole: Pee
   const parts = lazyParts({
     patternsUrl: await bundledFile(folder, "bigpeer-patterns"),
     explainUrl: await bundledFile(folder, "bigpeer-explain"),
+    attachmentsUrl: await bundledFile(folder, "bigpeer-attachments"),
   });
   const globals = { WebSocket: BrowserSocket, navigator: { userAgent: "" } };
   return { bundled: await openWith(webHost(parts, globals)), whole: await openWith(nodeHost) };

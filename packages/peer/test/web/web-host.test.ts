@@ -31,6 +31,7 @@ function partsOf(given: Partial<LazyParts> = {}): LazyParts {
   return {
     patterns: new LazyCode({ name: "patterns", isNeeded: mayUsePatterns, load }),
     explainer: new LazyCode({ name: "EXPLAIN", isNeeded: mayUseExplainer, load }),
+    attachments: new LazyCode({ name: "attachments", isNeeded: () => true, load }),
     ...given,
   };
 }

@@ -17,6 +17,7 @@ const NAMES: ReadonlySet<string> = new Set([
   "bigpeer-worker.js",
   "bigpeer-patterns.js",
   "bigpeer-explain.js",
+  "bigpeer-attachments.js",
 ]);
 
 const HEADERS = {

@@ -3,8 +3,9 @@
  * store of the peer (K95); the contents themselves lie in a ContentPlace.
  */
 
-import { contentKey, peerFactKey } from "../../store/keys.ts";
+import { CONTENTS, contentKey, peerFactKey } from "../../store/keys.ts";
 import type { Records } from "../../store/peer-records.ts";
+import type { Store } from "../../store/store.ts";
 
 /** A content that is complete on the device. */
 export type ContentRecord = {
@@ -37,4 +38,12 @@ export function contentRecord(reader: Records, id: string): ContentRecord | unde
 /** Whether the server has to get it before a document that refers to it (S90). */
 export function isAwaited({ proof, epoch, refusal }: ContentRecord, current: number): boolean {
   return proof !== undefined && epoch !== current && refusal?.epoch !== current;
+}
+
+/** Whether any content is on the device. */
+export function hasContents(store: Store): boolean {
+  return store.read(({ reader }) => {
+    for (const _ of reader.entries(CONTENTS)) return true;
+    return false;
+  });
 }

@@ -70,8 +70,10 @@ export class ContentUploads {
     error: unknown,
     hadProgress: boolean,
   ): Promise<TransferOutcome> {
-    const isTransient = error instanceof TransferError && error.fault !== "refused";
-    if (isTransient) return { isDone: false, hadProgress, afterMs: error.afterMs };
+    if (isTransient(error)) {
+      const { afterMs = 0 } = error as Partial<TransferError>;
+      return { isDone: false, hadProgress, afterMs };
+    }
     const { contents, onStored, onError } = this.#parts;
     const reason = error instanceof Error ? error.message : String(error);
     const code =
@@ -83,4 +85,10 @@ export class ContentUploads {
     onStored();
     return { isDone: true };
   }
+}
+
+/** Whether another attempt can succeed; a store that cannot be written to can be later. */
+function isTransient(error: unknown): boolean {
+  if (error instanceof TransferError) return error.fault !== "refused";
+  return error instanceof PeerError && error.code !== "store.corrupt";
 }

@@ -98,7 +98,8 @@ export class TransferQueue {
   #waitFor(wanted: readonly Transfer[]): void {
     this.#stopWaiting?.();
     const ids = wanted.map(({ id }) => id).filter((id) => !this.#running.has(id));
-    const ms = this.#attempts.nextIn(ids);
+    const isBusy = this.#running.size >= this.#options.atOnceMax;
+    const ms = isBusy ? undefined : this.#attempts.nextIn(ids);
     if (ms === undefined) {
       this.#stopWaiting = undefined;
       return;

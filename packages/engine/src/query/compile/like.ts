@@ -8,7 +8,6 @@ import type { Expression, LikeNode } from "../syntax/tree.ts";
 import { spendLength } from "../value/cost-meter.ts";
 import { type Datum, Failure, MISSING, type Outcome } from "../value/datum.ts";
 import { compileLike } from "../value/like.ts";
-import { similarSource } from "../value/similar.ts";
 import { isOneCharacter } from "../value/text-length.ts";
 import { BAD_PATTERN, makePattern, matchPattern } from "../value/user-pattern.ts";
 import { placer } from "./placer.ts";
@@ -76,8 +75,8 @@ function makeMatcher(
 }
 
 function similarMatcher(source: string, escape: string | undefined, run: Run): Matcher | Failure {
-  const translated = similarSource(source, escape);
-  const pattern = translated === undefined ? BAD_PATTERN : makePattern(translated, "s", run);
+  if (escape !== undefined && !isOneCharacter(escape)) return BAD_PATTERN;
+  const pattern = makePattern(source, `~${escape?.codePointAt(0) ?? ""}`, run);
   if (pattern instanceof Failure) return pattern;
   return (text, current) => matchPattern(pattern, text, current);
 }

@@ -3,7 +3,7 @@
  * kept on the device.
  */
 
-import type { Operation } from "@bigpeer/protocol";
+import { type Operation, PeerError } from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
 import { TransferError } from "../../../src/peer/contents/content-transport.ts";
 import { MemoryContents } from "../../../src/peer/contents/memory-contents.ts";
@@ -160,6 +160,20 @@ test("a content that the server refuses is reported, and its document does not w
   await vi.waitFor(async () => expect(await uploads(each)).toHaveLength(1));
   expect(each.errors).toMatchObject([{ code: "attachment.too_large" }]);
   expect(each.contents.stats.failedCount).toBe(1);
+  await each.contents.close();
+});
+
+test("[S90] while the store of the device is full, the document goes on waiting for its content", async () => {
+  const each = await rig();
+  const token = await each.contents.create(pieces("hello"));
+  await write(each.pair, referTo("a", token));
+  const full = new PeerError("store.full", "the disk is full");
+  const setStored = vi.spyOn(each.contents.device, "setStored").mockRejectedValueOnce(full);
+  each.contents.start();
+  await vi.waitFor(async () => expect(await uploads(each)).toHaveLength(1));
+  expect(setStored).toHaveBeenCalledTimes(2);
+  expect(each.contents.device.record(token.id)?.refusal).toBe(undefined);
+  expect(each.errors).toEqual([]);
   await each.contents.close();
 });
 

@@ -5,6 +5,7 @@
 
 import { PeerError } from "@bigpeer/protocol";
 import { checkFunction, describe, kindOf } from "../../argument-check.ts";
+import { checkBytesMax } from "../../options.ts";
 import { ownCopy } from "../../plain-value.ts";
 import type { PageOptions } from "../messages.ts";
 import { type WebPort, type WebSharedWorker, web } from "../web-globals.ts";
@@ -16,6 +17,14 @@ export type { EndCode, RefusedUpload, SubscriptionStatus } from "@bigpeer/engine
 export type { Warning } from "@bigpeer/engine/query";
 export type { UploadStep } from "@bigpeer/engine/store";
 export { type ErrorCode, type ErrorDetails, PeerError, type TextPlace } from "@bigpeer/protocol";
+export type {
+  AttachmentToken,
+  FetchedAttachment,
+  FetchOptions,
+  FetchProgress,
+  PeerAttachments,
+} from "../../attachments/attachments.ts";
+export type { AttachmentContent } from "../../attachments/content-pieces.ts";
 export type { AuthStatus, PeerAuth } from "../../auth.ts";
 export type { Listener } from "../../event-hub.ts";
 export type {
@@ -44,7 +53,13 @@ export type {
   RemotePeerPresence,
 } from "../../presence.ts";
 export type { RemoteRun } from "../../remote.ts";
-export type { AwayCode, SyncState, SyncStatus, SyncSubscription } from "../../sync.ts";
+export type {
+  AwayCode,
+  SubscriptionOptions,
+  SyncState,
+  SyncStatus,
+  SyncSubscription,
+} from "../../sync.ts";
 // The same names as on Node, so that a module can be shared.
 export type {
   BrowserConnection as PeerConnection,
@@ -72,6 +87,7 @@ const NAMES: { readonly [Name in keyof Required<PeerOptions>]: true } = {
   workerUrl: true,
   patternsUrl: true,
   explainUrl: true,
+  attachmentsUrl: true,
 };
 
 /**
@@ -128,6 +144,7 @@ function checkNames(options: PeerOptions): void {
 
 function pageOptions(options: PeerOptions, script: URL): PageOptions {
   const { appId, url, name = "default", deviceName, metadata, remote } = options;
+  const { attachmentBytesMax } = options;
   if (typeof name !== "string" || name === "" || name.length > NAME_SIZE_MAX) {
     const message = `expected a name of at most ${NAME_SIZE_MAX} characters, found ${describe(name)}`;
     throw new PeerError("config.invalid", message);
@@ -135,6 +152,7 @@ function pageOptions(options: PeerOptions, script: URL): PageOptions {
   // Bundlers that find such a URL bring the file along.
   const { patternsUrl = new URL("./bigpeer-patterns.js", import.meta.url) } = options;
   const { explainUrl = new URL("./bigpeer-explain.js", import.meta.url) } = options;
+  const { attachmentsUrl = new URL("./bigpeer-attachments.js", import.meta.url) } = options;
   return {
     appId,
     url,
@@ -147,6 +165,8 @@ function pageOptions(options: PeerOptions, script: URL): PageOptions {
     openedAtMs: Date.now(),
     patternsUrl: new URL(patternsUrl, script).href,
     explainUrl: new URL(explainUrl, script).href,
+    attachmentsUrl: new URL(attachmentsUrl, script).href,
+    attachmentBytesMax: checkBytesMax(attachmentBytesMax),
   };
 }
 

@@ -8,7 +8,7 @@ import type { Arguments, PeerDocuments } from "../../local-store.ts";
 import type { ObserverCallback, StoreObserver } from "../../observer.ts";
 import type { CommonOptions, CredentialOptions } from "../../options.ts";
 import type { PlainObject } from "../../plain-value.ts";
-import type { PeerConnection, SyncSubscription } from "../../sync.ts";
+import type { PeerConnection, SubscriptionOptions, SyncSubscription } from "../../sync.ts";
 
 /**
  * The options of a peer in a browser besides its credential.
@@ -32,6 +32,8 @@ export interface BrowserOptions extends CommonOptions {
   readonly patternsUrl?: string | URL;
   /** Address of the code for `EXPLAIN`, `PROFILE` and `ADVISE`. The default is beside the SDK. */
   readonly explainUrl?: string | URL;
+  /** Address of the code for attachments. The default is beside the SDK. */
+  readonly attachmentsUrl?: string | URL;
 }
 
 /**
@@ -90,7 +92,13 @@ export interface BrowserConnection
    *
    * @param query - `SELECT * FROM collection [WHERE condition]`.
    * @param args - A value for each `:name` in the query.
+   * @param options - Whether its attachments come along.
    * @returns The subscription, which lasts until `cancel()`, or until the page ends.
+   * @throws `config.invalid`: the options are not valid.
    */
-  registerSubscription(query: string, args?: Arguments): SyncSubscription;
+  registerSubscription(
+    query: string,
+    args?: Arguments,
+    options?: SubscriptionOptions,
+  ): SyncSubscription;
 }

@@ -5,6 +5,7 @@
 
 import { PeerError } from "@bigpeer/protocol";
 import { checkCleanup, checkErase, checkListener } from "../../argument-check.ts";
+import { Attachments, type PeerAttachments } from "../../attachments/attachments.ts";
 import type { AuthStatus, PeerAuth } from "../../auth.ts";
 import { EventHub, type Listener } from "../../event-hub.ts";
 import type { LoginDetails, RemotePolicy } from "../../options.ts";
@@ -14,6 +15,7 @@ import type { PeerPresences } from "../../presence.ts";
 import type { PageOptions, PeerNotice, PeerState, Question } from "../messages.ts";
 import { errorFrom } from "../sent-error.ts";
 import { web } from "../web-globals.ts";
+import { PageContents } from "./page-contents.ts";
 import type { BrowserConnection, BrowserDocuments } from "./page-interface.ts";
 import { PagePresence } from "./page-presence.ts";
 import { PageStorage, type PeerStorage } from "./page-storage.ts";
@@ -49,6 +51,8 @@ export class PagePeer {
   readonly sync: BrowserConnection;
   /** The other connected peers, and the metadata of this one. */
   readonly presence: PeerPresences;
+  /** Contents that are too large for documents, such as photos and files. */
+  readonly attachments: PeerAttachments;
   /** The authentication state, and logout, which holds for all pages. */
   readonly auth: PeerAuth<PagePeer>;
   /** How much storage the browser gives to the page, and whether it may take it back. */
@@ -59,6 +63,7 @@ export class PagePeer {
   readonly #store: PageStore;
   readonly #sync: PageSync;
   readonly #presence: PagePresence;
+  readonly #contents: PageContents;
   #state: PeerState | undefined;
   /** See `opened` in messages.ts. */
   #opening: string | undefined;
@@ -85,6 +90,8 @@ export class PagePeer {
     this.#store = new PageStore({ link: this.#link, onError, onWrite });
     this.#sync = new PageSync({ link: this.#link, state, onError });
     this.#presence = new PagePresence({ link: this.#link, state, onError });
+    this.#contents = new PageContents(this.#link);
+    this.attachments = new Attachments({ contents: this.#contents, openPath: undefined });
     this.store = this.#store;
     this.sync = this.#sync;
     this.presence = this.#presence;
@@ -184,6 +191,8 @@ export class PagePeer {
         return this.#sync.changed(message.subscription, message.status);
       case "presence":
         return this.#presence.changed(message.graph);
+      case "progress":
+        return this.#contents.progressed(message.fetch, message.received);
       case "event":
         return this.#heard(message);
     }
@@ -206,6 +215,7 @@ export class PagePeer {
     const { login, remote } = this.#options;
     if (question.kind === "login") return await login?.();
     if (question.kind === "transaction") return await this.#store.runScope(question.transaction);
+    if (question.kind === "piece") return await this.#contents.nextPiece(question.content);
     return typeof remote === "function" && (await remote(question.request));
   }
 

@@ -5,9 +5,10 @@
 
 import type { SubscriptionStatus } from "@bigpeer/engine/peer";
 import { checkQuery } from "../../argument-check.ts";
+import { isPrefetching } from "../../attachments/subscription-check.ts";
 import type { Arguments } from "../../local-store.ts";
 import { ownCopy } from "../../plain-value.ts";
-import type { SyncStatus, SyncSubscription } from "../../sync.ts";
+import type { SubscriptionOptions, SyncStatus, SyncSubscription } from "../../sync.ts";
 import type { PeerState } from "../messages.ts";
 import type { BrowserConnection } from "./page-interface.ts";
 import { isLost, type WorkerLink } from "./worker-link.ts";
@@ -15,6 +16,7 @@ import { isLost, type WorkerLink } from "./worker-link.ts";
 interface PageSubscription extends SyncSubscription {
   status: SubscriptionStatus;
   readonly args: unknown;
+  readonly isPrefetched: boolean;
   /** Settles when the worker has taken it. */
   registered: Promise<void>;
 }
@@ -54,12 +56,18 @@ export class PageSync implements BrowserConnection {
     return [...this.#subscriptions.values()];
   }
 
-  registerSubscription(query: string, args: Arguments = {}): SyncSubscription {
+  registerSubscription(
+    query: string,
+    args: Arguments = {},
+    options: SubscriptionOptions = {},
+  ): SyncSubscription {
     checkQuery(query);
+    const isPrefetched = isPrefetching(options);
     const id = ++this.#count;
     const subscription: PageSubscription = {
       query,
       args: ownCopy(args),
+      isPrefetched,
       status: "waiting",
       registered: Promise.resolve(),
       get isCancelled() {
@@ -92,7 +100,8 @@ export class PageSync implements BrowserConnection {
 
   #register(id: number, subscription: PageSubscription): void {
     const { link, onError } = this.#options;
-    subscription.registered = link.call("subscribe", id, subscription.query, subscription.args);
+    const { query, args, isPrefetched } = subscription;
+    subscription.registered = link.call("subscribe", id, query, args, isPrefetched);
     subscription.registered.catch((error: unknown) => {
       if (!this.#subscriptions.has(id) || isLost(error)) return;
       subscription.status = "refused";

@@ -202,7 +202,8 @@ function abort(transaction: IndexedTransaction): void {
   }
 }
 
-function writeFault(error: unknown): PeerError {
+/** The error of a write that failed. */
+export function writeFault(error: unknown): PeerError {
   const detail = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   switch (nameOf(error)) {
     case "QuotaExceededError": {

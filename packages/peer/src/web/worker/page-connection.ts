@@ -43,6 +43,7 @@ const CALLS: { readonly [Name in CallName]: true } = {
   clearRefused: true,
   watchPresence: true,
   setPeerMetadata: true,
+  attach: true,
   erase: true,
 };
 

@@ -6,6 +6,7 @@
 import type { RefusedUpload, SubscriptionStatus } from "@bigpeer/engine/peer";
 import { equalValues, PeerError, type Value } from "@bigpeer/protocol";
 import { Gate } from "../../gate.ts";
+import type { AttachmentCall, PageTransfers } from "../../host/attachment-transfers.ts";
 import type { TransactionResult } from "../../local-store.ts";
 import type { ObservedResult, StoreObserver } from "../../observer.ts";
 import { Peer } from "../../peer.ts";
@@ -45,6 +46,7 @@ export class PageSession implements WorkerCalls {
   readonly #observers = new Map<number, HeldObserver>();
   readonly #subscriptions = new Map<number, HeldSubscription>();
   #presence: PresenceObserver | undefined;
+  #attachments: PageTransfers | undefined;
   /** The state that the page knows. */
   #known: PeerState | undefined;
   #isClosed = false;
@@ -99,6 +101,7 @@ export class PageSession implements WorkerCalls {
     this.#observers.clear();
     this.#subscriptions.clear();
     this.#presence?.stop();
+    this.#attachments?.close();
   }
 
   async execute(result: number, statement: unknown, args: unknown): Promise<SentResult> {
@@ -135,8 +138,13 @@ export class PageSession implements WorkerCalls {
     held?.next.open();
   }
 
-  async subscribe(subscription: number, query: unknown, args: unknown): Promise<void> {
-    const held = this.#peer.sync.registerSubscription(query as string, args as Args);
+  async subscribe(
+    subscription: number,
+    query: unknown,
+    args: unknown,
+    prefetch: boolean,
+  ): Promise<void> {
+    const held = this.#peer.sync.registerSubscription(query as string, args as Args, { prefetch });
     this.#subscriptions.set(subscription, { subscription: held, status: "waiting" });
     this.refresh();
   }
@@ -186,6 +194,15 @@ export class PageSession implements WorkerCalls {
   async setPeerMetadata(metadata: unknown): Promise<void> {
     this.#peer.presence.setPeerMetadata(metadata as Record<string, unknown>);
     this.refresh();
+  }
+
+  async attach(call: AttachmentCall): Promise<unknown> {
+    const { questions, send } = this.#options;
+    this.#attachments ??= Peer.transfersOf(this.#peer)?.forPage?.({
+      piece: (content) => questions.ask({ kind: "piece", content }),
+      progress: (fetch, received) => send({ kind: "progress", fetch, received }),
+    });
+    return this.#attachments?.call(call);
   }
 
   erase(isForced: boolean): Promise<void> {

@@ -148,7 +148,7 @@ export class WorkerHost {
   }
 
   #checked(options: PageOptions, host: PeerHost): CheckedOptions {
-    const { appId, url, token, deviceName, metadata, remote } = options;
+    const { appId, url, token, deviceName, metadata, remote, attachmentBytesMax } = options;
     const given = {
       appId,
       url,
@@ -159,7 +159,8 @@ export class WorkerHost {
         remote: remote === "ask" ? (request: RemoteStatement) => this.#allows(request) : remote,
       }),
     } as CommonOptions & CredentialOptions;
-    return checkCommon(given, Object.keys(given), host);
+    // The page has checked it.
+    return { ...checkCommon(given, Object.keys(given), host), attachmentBytesMax };
   }
 
   #login(): Promise<LoginDetails> {

@@ -6,17 +6,12 @@
  * match.
  */
 
-import { isOneCharacter } from "./text-length.ts";
-import { PATTERN_LENGTH_MAX } from "./user-pattern.ts";
-
 const REPEAT = /\{\d{1,4}(?:,\d{0,4})?\}/y;
 const CLASS_NAME = /\[:[a-z]{1,10}:\]/y;
 const PUNCTUATION = /^[!-/:-@[-`{-~]$/;
 
-/** Source for `Platform.pattern` with the flag `s`; undefined for an invalid pattern. */
+/** A regular expression for the flag `s`; undefined for an invalid pattern. */
 export function similarSource(pattern: string, escape?: string): string | undefined {
-  if (escape !== undefined && !isOneCharacter(escape)) return undefined;
-  if (pattern.length > PATTERN_LENGTH_MAX) return undefined;
   const body = new Translation(pattern, escape).translate();
   return body === undefined ? undefined : `\\A(?:${body})\\z`;
 }

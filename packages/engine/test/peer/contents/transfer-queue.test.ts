@@ -1,0 +1,46 @@
+/**
+ * Transfers run a few at a time; one that failed waits, and takes no time of the processor meanwhile.
+ */
+
+import { expect, test } from "vitest";
+import { type Transfer, TransferQueue } from "../../../src/peer/contents/transfer-queue.ts";
+import { testPlatform } from "../../support/test-platform.ts";
+
+test("a failed transfer that is due but finds no place sets no timer: the next one that ends looks again", async () => {
+  const ends: (() => void)[] = [];
+  const wakes: (() => void)[] = [];
+  const platform = { ...testPlatform(), elapsed: () => 0 };
+  const begun: string[] = [];
+  const transferOf = (id: string): Transfer => ({
+    id,
+    run: async () => {
+      begun.push(id);
+      if (id === "failing") return { isDone: false, hadProgress: false };
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return { isDone: true };
+    },
+  });
+  const wanted: Transfer[] = [transferOf("failing")];
+  const queue = new TransferQueue({
+    platform,
+    wakeIn: (_, wake) => {
+      wakes.push(wake);
+      return () => {};
+    },
+    wanted: () => wanted,
+    atOnceMax: 1,
+    onError: () => {},
+  });
+  queue.start();
+  await expect.poll(() => wakes.length).toBe(1);
+  wanted.unshift(transferOf("first"));
+  queue.hurry();
+  await expect.poll(() => begun).toEqual(["failing", "first"]);
+  const before = wakes.length;
+  queue.look();
+  queue.look();
+  expect(wakes.length).toBe(before);
+  wanted.shift();
+  ends[0]?.();
+  await expect.poll(() => begun).toEqual(["failing", "first", "failing"]);
+});
