@@ -17,7 +17,13 @@ import { documentsOf } from "./documents.mjs";
 
 const RIVALS = fileURLToPath(new URL("../rivals/browser", import.meta.url));
 const SDK = new URL("../../packages/peer/dist/sdk/", import.meta.url);
-const SDK_FILES = ["bigpeer.js", "bigpeer-worker.js", "bigpeer-patterns.js", "bigpeer-explain.js", "bigpeer-attachments.js"];
+const SDK_FILES = [
+  "bigpeer.js",
+  "bigpeer-worker.js",
+  "bigpeer-patterns.js",
+  "bigpeer-explain.js",
+  "bigpeer-attachments.js",
+];
 const HEAP_MB = 4096;
 
 /** `durabilities`: strict, and what the browser does by default if the contestant can have it. */
