@@ -109,8 +109,8 @@ test.each(["@bigpeer/peer", "@bigpeer/server"])(
     const files = packed.tarballs.find((tarball) => tarball.name === name)?.files ?? [];
     const sdk = files.filter((path) => path.startsWith("dist/sdk/"));
     expect(sdk.toSorted()).toEqual([
-      "dist/sdk/bigpeer-explain.js",
       "dist/sdk/bigpeer-attachments.js",
+      "dist/sdk/bigpeer-explain.js",
       "dist/sdk/bigpeer-patterns.js",
       "dist/sdk/bigpeer-worker.js",
       "dist/sdk/bigpeer.js",

@@ -5,20 +5,15 @@
 
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import { RE2JS } from "re2js";
 import { PLAN_EXPLAINER } from "../../src/explain/index.ts";
-import { PatternCompiler } from "../../src/pattern/index.ts";
-import type { Pattern, Platform } from "../../src/platform.ts";
+import { similarSource } from "../../src/pattern/similar.ts";
+import type { Pattern, PatternMatch, Platform } from "../../src/platform.ts";
 import type { PlanExplainer } from "../../src/query/run/plan-explainer.ts";
+import { PATTERN_LENGTH_MAX } from "../../src/query/value/user-pattern.ts";
 
 /** 2026-01-01T00:00:00Z */
 export const START_MS = 1_767_225_600_000;
-
-const PATTERNS = new PatternCompiler({
-  lengthMax: Infinity,
-  sizeMax: Infinity,
-  workMax: Infinity,
-  keptMax: 64,
-});
 
 export interface TestPlatform extends Platform {
   nowMs: number;
@@ -42,11 +37,50 @@ export function testPlatform(seed = 1): TestPlatform {
     },
     sha256: (bytes: Uint8Array): Uint8Array =>
       new Uint8Array(createHash("sha256").update(bytes).digest()),
-    pattern: (source: string, flags: string): Pattern | undefined =>
-      PATTERNS.compile(source, flags),
+    pattern: compilePattern,
     explainer: (): PlanExplainer => PLAN_EXPLAINER,
   };
   return platform;
+}
+
+const CHARACTERS_PER_STEP = 64;
+
+function compilePattern(given: string, givenFlags: string): Pattern | undefined {
+  const escape = /^~(\d*)$/.exec(givenFlags)?.[1];
+  const [source, flags] =
+    escape === undefined ? [given, givenFlags] : [translated(given, escape), "s"];
+  if (source === undefined) return undefined;
+  try {
+    const expression = RE2JS.compile(flags === "" ? source : `(?${flags})${source}`);
+    return {
+      isFoundIn: (text, count) => {
+        count(text.length / CHARACTERS_PER_STEP);
+        return expression.test(text);
+      },
+      matchesIn: (text, count) => {
+        count(text.length / CHARACTERS_PER_STEP);
+        return allMatches(expression, text);
+      },
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function translated(pattern: string, escape: string): string | undefined {
+  const sign = escape === "" ? undefined : String.fromCodePoint(Number(escape));
+  const source = similarSource(pattern, sign);
+  // As every host has a bound for it.
+  return source !== undefined && source.length > PATTERN_LENGTH_MAX ? undefined : source;
+}
+
+function* allMatches(expression: RE2JS, text: string): Iterable<PatternMatch> {
+  const matcher = expression.matcher(text);
+  while (matcher.find()) {
+    const count = matcher.groupCount() + 1;
+    const groups = Array.from({ length: count }, (_, i) => matcher.group(i) ?? undefined);
+    yield { start: matcher.start(), end: matcher.end(), groups };
+  }
 }
 
 /** A seeded source of choices for hand-written random walks. */
