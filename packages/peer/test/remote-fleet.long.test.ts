@@ -19,9 +19,9 @@ const DEADLINE_MS = 5_000;
 const ANSWER_MS_MAX = DEADLINE_MS + 2_000;
 
 /**
- * How much of its work for a statement the server may do in one go: a share, because a slow machine is
- * slow in all of it. What holds the event loop up does so each time; a machine that is busy with
- * something else does not: so it is looked at again before it counts.
+ * The largest share of its work for a statement that the server may do without a pause. It is a share
+ * because a slow machine is slow in all of it. Other work on the machine can disturb one measurement,
+ * so the smallest of several counts.
  */
 const HELD_SHARE_MAX = { manyPeers: 0.25, largeAnswers: 0.1 };
 const LOOKS = 6;

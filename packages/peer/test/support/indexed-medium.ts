@@ -151,7 +151,7 @@ export class IndexedMedium implements SimMedium {
     const before = this.#states.at(-1) ?? [];
     const texts = this.#states.map(textOf);
     const lost = texts.toReversed().indexOf(textOf(left));
-    // It may have been written, although nobody knows.
+    // It may have been written, without an acknowledgement.
     const isBegun =
       this.#begun !== undefined && textOf(left) === textOf(after(before, this.#begun));
     if (lost === -1 && !isBegun) {

@@ -191,7 +191,7 @@ for (const { name, absence } of browsers) {
     ]);
     await other.run("peer.sync.stop()");
     await one.until("peer.sync.status.state", "stopped");
-    // The session lasts: nobody is asked again.
+    // The session is still valid: no tab is asked for a login again.
     await other.run("peer.sync.start()");
     await one.until(CONNECTED);
     await one.run("peer.auth.logout((peer) => { window.cleaned = peer.appId; })");
