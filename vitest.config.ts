@@ -1,10 +1,10 @@
 /**
- * How the tests run. `unit` and `isolated` are everything that is quick and repeatable; `long`,
- * `browsers` and `alone` are random and endurance testing, which takes minutes.
+ * How the tests run. `unit` and `isolated` are everything that is quick and repeatable; the others
+ * are random and endurance testing, which takes minutes.
  *
  * The files of `unit` share the modules of a process: a module is read once, not once for each file.
  * A file that changes its process for good is in `isolated` and gets a process of its own. A file
- * that needs the whole machine is in `alone`.
+ * of `pair 1` and so on runs beside one other, and a file that needs the whole machine is in `alone`.
  *
  * `npm test` and `npm run test:long` run the built packages, which their set-up brings up to date.
  * `npx vitest`, `npm run coverage` and the files of `isolated` read the sources (the "source" export
@@ -31,12 +31,18 @@ const longTests = ["packages/*/test/**/*.long.test.ts", "test/**/*.long.test.ts"
 /** Wait for a browser for most of their time. */
 const browserTests = ["packages/peer/test/web/**/*.long.test.ts"];
 
+/** Files of many processes that leave room for one other: the first has bounds on the time without writes. */
+const pairs = [
+  [
+    "packages/server/test/cluster/failures.long.test.ts",
+    "packages/peer/test/presence-churn.long.test.ts",
+  ],
+  ["packages/peer/test/ring.long.test.ts", "packages/server/test/cluster/prove.long.test.ts"],
+];
+
 const aloneTests = [
-  // Hundreds of peers in several processes; some watch time and memory.
+  // Hundreds of peers in several processes; some watch memory.
   "packages/peer/test/*.long.test.ts",
-  // Six processes and more, and bounds on the time without writes.
-  "packages/server/test/cluster/failures.long.test.ts",
-  "packages/server/test/cluster/prove.long.test.ts",
   // Builds the packages and the documentation site, which other files read.
   "test/packages.long.test.ts",
   "test/bundlers.long.test.ts",
@@ -98,6 +104,8 @@ export default defineConfig({
       reporter: ["text-summary", "json-summary"],
     },
     sequence: { sequencer: LongestFirst },
+    // Of the tests in one file that are marked as concurrent: they wait for other processes.
+    maxConcurrency: 3,
     projects: [
       {
         ...packages,
@@ -128,7 +136,7 @@ export default defineConfig({
         test: {
           name: "long",
           include: longTests,
-          exclude: [...aloneTests, ...browserTests, ...replacingTests],
+          exclude: [...pairs.flat(), ...aloneTests, ...browserTests, ...replacingTests],
           maxWorkers: 2,
           provide: { isFullSize: true },
           sequence: { groupOrder: 2 },
@@ -163,14 +171,28 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      ...pairs.map((include, i) => ({
+        ...packages,
+        test: {
+          name: `pair ${i + 1}`,
+          include,
+          maxWorkers: 2,
+          provide: { isFullSize: true },
+          sequence: { groupOrder: 4 + i },
+          setupFiles,
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
+        },
+      })),
       {
         ...packages,
         test: {
           name: "alone",
           include: aloneTests,
+          exclude: pairs.flat(),
           maxWorkers: 1,
           provide: { isFullSize: true },
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 4 + pairs.length },
           setupFiles,
           testTimeout: 600_000,
           hookTimeout: 120_000,

@@ -12,7 +12,10 @@
 const WORKERS = "4";
 
 const UNIT = ["--project", "unit", "--project", "isolated"];
-const LONG = ["long", "replacing", "browsers", "alone"].flatMap((name) => ["--project", name]);
+const LONG = ["long", "replacing", "browsers", "pair *", "alone"].flatMap((name) => [
+  "--project",
+  name,
+]);
 
 const workers = `--maxWorkers=${process.env.TEST_WORKERS || WORKERS}`;
 

@@ -9,7 +9,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, type TestContext, test } from "vitest";
 import { runPage } from "../packages/peer/test/support/page-run.ts";
 import { findNode, NODE_MAJORS } from "../scripts/node-version.mjs";
 import {
@@ -67,15 +67,19 @@ afterAll(() => {
   rmSync(project, { recursive: true, force: true });
 });
 
-function temporary(): string {
-  const folder = mkdtempSync(join(tmpdir(), "bigpeer-user-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
+/** Of tests that run at the same time, each has a context of its own. */
+type Cleanup = Pick<TestContext, "onTestFinished">;
+
+function temporary({ onTestFinished }: Cleanup): string {
+  return removedAtEnd(mkdtempSync(join(tmpdir(), "bigpeer-user-")), onTestFinished);
 }
 
 /** Programs here find the packages of the project, as in a folder below it. */
-function temporaryInProject(): string {
-  const folder = mkdtempSync(join(project, "user-"));
+function temporaryInProject({ onTestFinished }: Cleanup): string {
+  return removedAtEnd(mkdtempSync(join(project, "user-")), onTestFinished);
+}
+
+function removedAtEnd(folder: string, onTestFinished: Cleanup["onTestFinished"]): string {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
@@ -130,10 +134,10 @@ const KINDS = [
   ["bundler", { module: "esnext", moduleResolution: "bundler" }],
 ] as const;
 
-test.each(KINDS)(
+test.for(KINDS)(
   "the types of every entry compile strictly, without skipLibCheck, with %s",
-  async (_, kind) => {
-    const folder = temporaryInProject();
+  async ([, kind], context) => {
+    const folder = temporaryInProject(context);
     const lines = packed.tarballs.flatMap(({ name }) => {
       const text = readFileSync(join(project, "node_modules", name, "package.json"), "utf8");
       const { exports } = JSON.parse(text) as { exports: Record<string, unknown> };
@@ -171,20 +175,25 @@ await openPeer({ appId: "a", url: "https://example.com", login, folder: "phone" 
 peer.store.runScope(1);
 `;
 
-test.each(KINDS)("a strict program for browsers compiles in both ways with %s", async (_, kind) => {
-  const folder = temporaryInProject();
-  const browser = { ...STRICT, ...kind, types: [], lib: ["es2023", "dom"], noEmit: true };
-  writeFileSync(join(folder, "page.ts"), PAGE_PROGRAM);
-  const byCondition = { ...browser, customConditions: ["browser"] };
-  const files = ["page.ts"];
-  await expect(compile(folder, { compilerOptions: byCondition, files })).resolves.toBeUndefined();
-  await expect(compile(folder, { compilerOptions: browser, files })).rejects.toThrow("folder");
-  const direct = PAGE_PROGRAM.replace('"@bigpeer/peer"', '"@bigpeer/peer/browser"');
-  writeFileSync(join(folder, "page.ts"), direct);
-  await expect(compile(folder, { compilerOptions: browser, files })).resolves.toBeUndefined();
-});
+test.for(KINDS)(
+  "a strict program for browsers compiles in both ways with %s",
+  async ([, kind], context) => {
+    const folder = temporaryInProject(context);
+    const browser = { ...STRICT, ...kind, types: [], lib: ["es2023", "dom"], noEmit: true };
+    writeFileSync(join(folder, "page.ts"), PAGE_PROGRAM);
+    const byCondition = { ...browser, customConditions: ["browser"] };
+    const files = ["page.ts"];
+    await expect(compile(folder, { compilerOptions: byCondition, files })).resolves.toBeUndefined();
+    await expect(compile(folder, { compilerOptions: browser, files })).rejects.toThrow("folder");
+    const direct = PAGE_PROGRAM.replace('"@bigpeer/peer"', '"@bigpeer/peer/browser"');
+    writeFileSync(join(folder, "page.ts"), direct);
+    await expect(compile(folder, { compilerOptions: browser, files })).resolves.toBeUndefined();
+  },
+);
 
-test("a peer in memory needs no storage package; one with a folder says what to install", async () => {
+test("a peer in memory needs no storage package; one with a folder says what to install", async ({
+  onTestFinished,
+}) => {
   const folder = await installedProject([...pathsOf(packed, PEER_ONLY), NODE_TYPES]);
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const program = `import { openPeer } from "@bigpeer/peer";
@@ -220,7 +229,7 @@ async function userWith(major: number): Promise<{ env: Record<string, string>; n
   return { env: { ...ANY_PORTS, PATH }, node: path ?? "" };
 }
 
-test.each(NODE_MAJORS)("on Node %i, the command and the library run", async (major) => {
+test.for(NODE_MAJORS)("on Node %i, the command and the library run", async (major, context) => {
   const { env, node } = await userWith(major);
   const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   const options = { cwd: project, env: { ...userEnvironment(node), ...env } };
@@ -228,28 +237,34 @@ test.each(NODE_MAJORS)("on Node %i, the command and the library run", async (maj
   expect(stdout).toBe(`${version}\n`);
   const readme = readFileSync(join(ROOT, "packages/server/README.md"), "utf8");
   const program = /^```js\n([^]*?)^```$/m.exec(readme)?.[1] ?? "";
-  const folder = temporaryInProject();
+  const folder = temporaryInProject(context);
   writeFileSync(join(folder, "server.mjs"), program);
   const output = await run(node, ["server.mjs"], { ...options, cwd: folder });
   expect(output.stdout).toBe("{ status: 'ready' }\n");
 });
 
-test.each(NODE_MAJORS)("on Node %i, the tutorial in TypeScript runs", async (major) => {
-  const { env } = await userWith(major);
-  const folder = temporaryInProject();
-  const page = readFileSync(join(ROOT, "docs/tutorial.md"), "utf8");
-  const typed = await typedPage(page, folder, TUTORIAL_TYPES);
-  const inCommands = [["npm start -- ", "npx bigpeer "]] as const;
-  await expect(
-    runPage(typed, { folder, env, inCommands, inOutput: SHOWN_PORTS }),
-  ).resolves.toBeUndefined();
-});
-
-test.each(NODE_MAJORS.flatMap((major) => README_NAMES.map((name) => [major, name] as const)))(
-  "on Node %i, a new user gets along with the README of %s alone",
-  async (major, name) => {
+// These wait for much of their time, so they run at the same time.
+test.concurrent.for(NODE_MAJORS)(
+  "on Node %i, the tutorial in TypeScript runs",
+  async (major, context) => {
     const { env } = await userWith(major);
-    const folder = temporary();
+    const folder = temporaryInProject(context);
+    const page = readFileSync(join(ROOT, "docs/tutorial.md"), "utf8");
+    const typed = await typedPage(page, folder, TUTORIAL_TYPES);
+    const inCommands = [["npm start -- ", "npx bigpeer "]] as const;
+    await expect(
+      runPage(typed, { folder, env, inCommands, inOutput: SHOWN_PORTS }),
+    ).resolves.toBeUndefined();
+  },
+);
+
+const READMES = NODE_MAJORS.flatMap((major) => README_NAMES.map((name) => [major, name] as const));
+
+test.concurrent.for(READMES)(
+  "on Node %i, a new user gets along with the README of %s alone",
+  async ([major, name], context) => {
+    const { env } = await userWith(major);
+    const folder = temporary(context);
     // What the registry will have: npm finds the packages, and `npx` the command.
     const install = `npm install --no-audit --no-fund --prefer-offline ${pathsOf(packed).join(" ")}`;
     if (name === "bigpeer")

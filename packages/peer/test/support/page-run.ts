@@ -9,8 +9,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { onTestFinished } from "vitest";
-import { type CommandStep, INTERRUPT, stepsOf } from "./page-steps.ts";
+import { type CommandStep, INTERRUPT, type PageStep, stepsOf } from "./page-steps.ts";
 
 export interface PageRun {
   /** The folder that the reader begins in. */
@@ -22,27 +21,34 @@ export interface PageRun {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** How long an output may take. */
-const OUTPUT_MS_MAX = 30_000;
+/** How long an output may take, on any machine. */
+const OUTPUT_MS_MAX = 120_000;
 
-/** Throws at the first step that differs. */
+/** Throws at the first step that differs. At the end, the commands that still run are killed. */
 export async function runPage(page: string, run: PageRun): Promise<void> {
   const terminals = new Map<string, Terminal>();
-  onTestFinished(async () => {
+  try {
+    for (const step of stepsOf(page)) await follow(step, terminals, run);
+  } finally {
     for (const terminal of terminals.values()) await terminal.close();
-  });
-  for (const step of stepsOf(page)) {
-    if (step.kind === "file") {
-      const path = join(run.folder, step.path);
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, step.text);
-      continue;
-    }
-    const terminal = terminals.get(step.terminal) ?? new Terminal(run.folder, run.env ?? {});
-    terminals.set(step.terminal, terminal);
-    const command = replaceAll(step.command, run.inCommands);
-    await terminal.follow({ ...step, command, shown: replaceAll(step.shown, run.inOutput) });
   }
+}
+
+async function follow(
+  step: PageStep,
+  terminals: Map<string, Terminal>,
+  run: PageRun,
+): Promise<void> {
+  if (step.kind === "file") {
+    const path = join(run.folder, step.path);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, step.text);
+    return;
+  }
+  const terminal = terminals.get(step.terminal) ?? new Terminal(run.folder, run.env ?? {});
+  terminals.set(step.terminal, terminal);
+  const command = replaceAll(step.command, run.inCommands);
+  await terminal.follow({ ...step, command, shown: replaceAll(step.shown, run.inOutput) });
 }
 
 /** A shell that a reader types into: one command at a time, in a folder that `cd` changes. */
