@@ -180,9 +180,7 @@ export function checkOptions(
   options: PeerOptions,
   host: Pick<PeerHost, "deviceName">,
 ): CheckedNodeOptions {
-  const checked = checkCommon(options, Object.keys(NAMES), host);
-  const attachmentBytesMax = checkBytesMax(options.attachmentBytesMax);
-  return { ...checked, attachmentBytesMax, folder: checkPlace(options) };
+  return { ...checkCommon(options, Object.keys(NAMES), host), folder: checkPlace(options) };
 }
 
 /** The options that a peer has on every host; `names` are all that it may have on this one. */
@@ -191,14 +189,29 @@ export function checkCommon(
   names: readonly string[],
   host: Pick<PeerHost, "deviceName">,
 ): CheckedOptions {
+  const { deviceName = host.deviceName.slice(0, SYNC_NAME_SIZE_MAX), ...checked } =
+    checkWithoutMetadata(options, names);
+  return { ...checked, deviceName, metadata: checkMetadata(ownCopy(options.metadata)) };
+}
+
+/** The device may have no name. */
+export type CheckedWithoutMetadata = Omit<CheckedOptions, "deviceName" | "metadata"> & {
+  readonly deviceName: string | undefined;
+};
+
+/** For pages: the check of metadata takes much code, which their worker has anyway. */
+export function checkWithoutMetadata(
+  options: CommonOptions & CredentialOptions,
+  names: readonly string[],
+): CheckedWithoutMetadata {
   if (typeof options !== "object" || options === null)
     throw invalid("options", "an object", options);
   checkNames(options, names);
-  const { appId, deviceName = host.deviceName.slice(0, SYNC_NAME_SIZE_MAX) } = options;
+  const { appId, deviceName } = options;
   if (typeof appId !== "string" || !APP_ID.test(appId)) {
     throw invalid("appId", "the UUID of an app in lower case", appId);
   }
-  if (typeof deviceName !== "string" || !isName(deviceName)) {
+  if (deviceName !== undefined && !isName(deviceName)) {
     throw invalid("deviceName", `a name of at most ${SYNC_NAME_SIZE_MAX} characters`, deviceName);
   }
   return {
@@ -206,8 +219,8 @@ export function checkCommon(
     baseUrl: checkUrl(options.url),
     credential: checkCredential(options),
     deviceName,
-    metadata: checkMetadata(ownCopy(options.metadata)),
     remote: checkRemote(options.remote),
+    attachmentBytesMax: checkBytesMax(options.attachmentBytesMax),
   };
 }
 
@@ -221,8 +234,8 @@ function checkNames(options: object, names: readonly string[]): void {
   throw new PeerError("config.invalid", `${message}, found ${describe(unknown)}${hint}`);
 }
 
-function isName(name: string): boolean {
-  return name !== "" && name.length <= SYNC_NAME_SIZE_MAX;
+function isName(name: unknown): boolean {
+  return typeof name === "string" && name !== "" && name.length <= SYNC_NAME_SIZE_MAX;
 }
 
 function checkUrl(url: unknown): string {
@@ -270,7 +283,7 @@ function checkCredential({ token, login }: CredentialOptions): CheckedOptions["c
 }
 
 /** Throws a PeerError unless it is a number of bytes, or undefined. */
-export function checkBytesMax(bytes: unknown): number | undefined {
+function checkBytesMax(bytes: unknown): number | undefined {
   if (bytes === undefined) return undefined;
   if (typeof bytes === "number" && Number.isSafeInteger(bytes) && bytes >= 0) return bytes;
   throw invalid("attachmentBytesMax", "a number of bytes", bytes);

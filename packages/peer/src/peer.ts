@@ -212,6 +212,13 @@ export class Peer {
     return peer.#local;
   }
 
+  /** The number of documents in the store. For hosts: apps do not have it. */
+  static documentCountOf(peer: Peer): number {
+    return peer.#peerStore.store.read((view) =>
+      view.collections().reduce((sum, collection) => sum + view.count(collection), 0),
+    );
+  }
+
   /**
    * The next connection uses this credential; there is one at once if there is none. For hosts: it
    * is no method, so that apps do not have it.

@@ -18,21 +18,24 @@ import type { SentRows } from "./sent-rows.ts";
 /** Pages and workers of different builds understand each other only if this is the same. */
 export const PAGE_PROTOCOL = 1;
 
-/** The options of a page, as its worker gets them. */
+/** The options of a page, as its worker gets them. The page has checked all but the metadata. */
 export interface PageOptions {
   readonly appId: string;
+  /** http or https, without a trailing slash. */
   readonly url: string;
   readonly name: string;
   /** Undefined for a login: then the worker asks a page for its details. */
   readonly token: string | undefined;
-  readonly deviceName: string | undefined;
+  /** As the app names it, or else by the user agent. */
+  readonly deviceName: string;
+  readonly os: string;
   readonly metadata: unknown;
   /** `ask` if the page has a function that decides. */
-  readonly remote: Exclude<RemotePolicy, (...args: never[]) => unknown> | "ask" | undefined;
+  readonly remote: Exclude<RemotePolicy, (...args: never[]) => unknown> | "ask";
   readonly isInMemory: boolean;
   /** When the app opened the peer: of two credentials, that of the later page holds. */
   readonly openedAtMs: number;
-  readonly attachmentBytesMax: number | undefined;
+  readonly attachmentBytesMax?: number | undefined;
   /** Where the worker finds the code for patterns, that for EXPLAIN, and that for attachments. */
   readonly patternsUrl: string;
   readonly explainUrl: string;

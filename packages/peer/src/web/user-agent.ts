@@ -19,7 +19,12 @@ const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/Safari\//, "Safari"],
 ];
 
-export function deviceOf(userAgent: string): { readonly os: string; readonly deviceName: string } {
+export interface Device {
+  readonly os: string;
+  readonly deviceName: string;
+}
+
+export function deviceOf(userAgent: string): Device {
   const [, os = "unknown", system] = SYSTEMS.find(([known]) => known.test(userAgent)) ?? [];
   const [, browser = "Browser"] = BROWSERS.find(([known]) => known.test(userAgent)) ?? [];
   return { os, deviceName: system === undefined ? browser : `${browser} on ${system}` };

@@ -60,7 +60,11 @@ export interface PageShown {
 export interface WebGlobals {
   /** Whether the page has https or is of this machine. Other pages have no locks, among others. */
   readonly isSecureContext: boolean;
-  readonly navigator: { readonly locks: WebLocks; readonly storage?: WebStorage };
+  readonly navigator: {
+    readonly userAgent: string;
+    readonly locks: WebLocks;
+    readonly storage?: WebStorage;
+  };
   readonly location: { readonly href: string };
   readonly SharedWorker?: new (
     url: string,

@@ -10,19 +10,18 @@ import { LateAttachments } from "./late-attachments.ts";
 import type { LazyParts } from "./lazy-code.ts";
 import { dialNative, type NativeSocket } from "./native-socket.ts";
 import { sha256 } from "./sha256.ts";
-import { deviceOf } from "./user-agent.ts";
+import type { Device } from "./user-agent.ts";
 
 /** Globals of a browser that Node 20 does not have. */
 export interface WebGlobals {
   readonly WebSocket: new (url: string) => NativeSocket;
-  readonly navigator: { readonly userAgent: string };
 }
 
 export function webHost(
   { patterns, explainer, attachments }: LazyParts,
-  { WebSocket, navigator }: WebGlobals = globalThis as unknown as WebGlobals,
+  { os, deviceName }: Device,
+  { WebSocket }: WebGlobals = globalThis,
 ): PeerHost {
-  const { os, deviceName } = deviceOf(navigator.userAgent);
   const host: PeerHost = {
     platform: {
       now: () => Date.now(),

@@ -47,8 +47,8 @@ async function openBoth(): Promise<{ readonly bundled: Peer; readonly whole: Pee
     explainUrl: await bundledFile(folder, "bigpeer-explain"),
     attachmentsUrl: await bundledFile(folder, "bigpeer-attachments"),
   });
-  const globals = { WebSocket: BrowserSocket, navigator: { userAgent: "" } };
-  return { bundled: await openWith(webHost(parts, globals)), whole: await openWith(nodeHost) };
+  const host = webHost(parts, nodeHost, { WebSocket: BrowserSocket });
+  return { bundled: await openWith(host), whole: await openWith(nodeHost) };
 }
 
 /** Rows or the error, without times. */

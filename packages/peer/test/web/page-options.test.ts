@@ -26,9 +26,13 @@ test("a page without https is refused", async () => {
 });
 
 test.each([
-  ["no options", undefined, "expected options, found undefined"],
+  ["no options", undefined, "expected an object as options, found undefined"],
   ["an unknown name", { ...APP, token: "t", remot: "off" }, 'as an option, found "remot"'],
   ["an option of Node", { ...APP, token: "t", folder: "phone" }, 'as an option, found "folder"'],
+  ["an app that is none", { ...APP, appId: "shop", token: "t" }, 'as appId, found "shop"'],
+  ["an address that is none", { ...APP, url: "here", token: "t" }, 'as url, found "here"'],
+  ["an empty name of the device", { ...APP, deviceName: "", token: "t" }, "as deviceName"],
+  ["an unknown policy", { ...APP, remote: "all", token: "t" }, 'as remote, found "all"'],
   ["no credential", APP, "expected token or login, found neither"],
   [
     "two credentials",

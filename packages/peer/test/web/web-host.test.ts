@@ -18,12 +18,8 @@ import { startRealServer } from "../support/real-server.ts";
 import { until } from "../support/turns.ts";
 
 const APP = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
-const GLOBALS: WebGlobals = {
-  WebSocket: BrowserSocket,
-  navigator: {
-    userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0",
-  },
-};
+const DEVICE = { os: "linux", deviceName: "Firefox on Linux" };
+const GLOBALS: WebGlobals = { WebSocket: BrowserSocket };
 
 /** Code that cannot be loaded, unless it is given. */
 function partsOf(given: Partial<LazyParts> = {}): LazyParts {
@@ -50,7 +46,7 @@ async function open(
     return new PatternCompiler();
   };
   const patterns = new LazyCode({ name: "patterns", isNeeded: mayUsePatterns, load });
-  const host = webHost(partsOf({ patterns }), GLOBALS);
+  const host = webHost(partsOf({ patterns }), DEVICE, GLOBALS);
   const checked = checkCommon(options, ["appId", "url", "token"], host);
   const peer = await Peer.open(checked, host, (place) => openMemory(new PagedMemory(), place));
   onTestFinished(() => peer.close());
@@ -70,7 +66,7 @@ test("a peer on the host of browsers syncs with a server, and says where it runs
   await insert(other, "b");
   await Promise.all([whenTasks(peer, ["a", "b"]), whenTasks(other, ["a", "b"])]);
   const { os, deviceName, sdkVersion } = peer.presence.graph.localPeer;
-  expect({ os, deviceName }).toEqual({ os: "linux", deviceName: "Firefox on Linux" });
+  expect({ os, deviceName }).toEqual(DEVICE);
   expect(sdkVersion).toMatch(/^bigpeer-browser\//);
 });
 
@@ -118,7 +114,7 @@ test("a transaction that is begun at once inside another one is refused", async 
 
 test("a transaction that awaits another one unseen is ended with a hint", async () => {
   const { local } = await openLocalStore({
-    host: webHost(partsOf(), GLOBALS),
+    host: webHost(partsOf(), DEVICE, GLOBALS),
     transactionMsMax: 20,
   });
   const inner: Promise<string>[] = [];
@@ -137,13 +133,13 @@ test("a transaction that awaits another one unseen is ended with a hint", async 
 test("what no listener receives goes to the console", async () => {
   const warn = vi.spyOn(console, "warn").mockReturnValue();
   onTestFinished(() => warn.mockRestore());
-  const host = webHost(partsOf(), GLOBALS);
+  const host = webHost(partsOf(), DEVICE, GLOBALS);
   host.warn("look");
   expect(warn.mock.calls).toEqual([["look"]]);
 });
 
 test("random bytes, hashes and pauses come from what every browser has", async () => {
-  const { platform, after } = webHost(partsOf(), GLOBALS);
+  const { platform, after } = webHost(partsOf(), DEVICE, GLOBALS);
   expect(platform.random(8)).toHaveLength(8);
   expect(platform.random(8)).not.toEqual(platform.random(8));
   expect(platform.sha256(new Uint8Array())[0]).toBe(0xe3);

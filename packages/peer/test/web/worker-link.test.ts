@@ -4,8 +4,14 @@
  */
 
 import { MessageChannel } from "node:worker_threads";
+import { PeerError } from "@bigpeer/protocol";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import type { PageMessage, PageOptions, WorkerContent } from "../../src/web/messages.ts";
+import {
+  PAGE_PROTOCOL,
+  type PageMessage,
+  type PageOptions,
+  type WorkerContent,
+} from "../../src/web/messages.ts";
 import { WorkerLink, type WorkerPort } from "../../src/web/page/worker-link.ts";
 import type { WebPort } from "../../src/web/web-globals.ts";
 
@@ -22,14 +28,18 @@ beforeEach(() => {
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** A port whose other end answers as `answers` says. */
-function workerPort(answers: boolean, helloMsMax: number): WorkerPort {
+const OPENED: WorkerContent = { kind: "opened", opening: "1", state: {} as never };
+
+const MOVED: WorkerContent = { kind: "moved", url: "/old/worker.js", protocol: PAGE_PROTOCOL };
+
+/** A port whose other end answers an `open` with `answer`; without one it says nothing. */
+function workerPort(answer: WorkerContent | undefined, helloMsMax: number): WorkerPort {
   const { port1, port2 } = new MessageChannel();
   onTestFinished(() => port1.close());
   const send = (content: WorkerContent): void => port2.postMessage({ instance: "one", ...content });
-  if (answers) {
+  if (answer !== undefined) {
     port2.on("message", (message: PageMessage) => {
-      if (message.kind === "open") send({ kind: "opened", opening: "1", state: {} as never });
+      if (message.kind === "open") send(answer);
       if (message.kind === "close") send({ kind: "closed" });
     });
     send({ kind: "hello" });
@@ -38,7 +48,7 @@ function workerPort(answers: boolean, helloMsMax: number): WorkerPort {
   return { port: port1 as unknown as WebPort, failed, helloMsMax };
 }
 
-function linkTo(connect: () => Promise<WorkerPort>): WorkerLink {
+function linkTo(connect: (url: string | undefined) => Promise<WorkerPort>): WorkerLink {
   const unexpected = (): never => expect.unreachable("nothing else is heard");
   return new WorkerLink({
     options: OPTIONS,
@@ -52,7 +62,7 @@ function linkTo(connect: () => Promise<WorkerPort>): WorkerLink {
 
 test("a page that was connected to a worker which is ending connects again", async () => {
   let connections = 0;
-  const link = linkTo(async () => workerPort(++connections === 3, 20));
+  const link = linkTo(async () => workerPort(++connections === 3 ? OPENED : undefined, 20));
   expect(await link.open()).toMatchObject({ kind: "opened", instance: "one" });
   expect(connections).toBe(3);
   await link.close();
@@ -61,8 +71,27 @@ test("a page that was connected to a worker which is ending connects again", asy
 test("a worker that says nothing for long is an error", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   onTestFinished(() => void vi.useRealTimers());
-  const link = linkTo(async () => workerPort(false, Number.POSITIVE_INFINITY));
+  const link = linkTo(async () => workerPort(undefined, Number.POSITIVE_INFINITY));
   const failure = link.open().catch((error: unknown) => error);
   await vi.advanceTimersByTimeAsync(30_000);
   expect(await failure).toMatchObject({ code: "store.in_use" });
+});
+
+test("a page that was sent to the worker of a build that is gone goes back to its own", async () => {
+  const urls: (string | undefined)[] = [];
+  const link = linkTo(async (url) => {
+    urls.push(url);
+    if (url === undefined) return workerPort(urls.length === 1 ? MOVED : OPENED, 1000);
+    const failed = Promise.reject(new PeerError("config.invalid", "the script is gone"));
+    return { ...workerPort(undefined, 1000), failed };
+  });
+  expect(await link.open()).toMatchObject({ kind: "opened" });
+  expect(urls).toEqual([undefined, "/old/worker.js", undefined]);
+  await link.close();
+});
+
+test("a page whose own worker cannot be loaded is refused", async () => {
+  const failed = Promise.reject(new PeerError("config.invalid", "there is no such script"));
+  const link = linkTo(async () => ({ ...workerPort(undefined, 1000), failed }));
+  await expect(link.open()).rejects.toMatchObject({ code: "config.invalid" });
 });

@@ -76,7 +76,8 @@ export class PublicFiles {
     const index = await this.#find([...names, "index.html"]);
     if (index?.kind !== "file") return undefined;
     // Relative, for proxies: the links of the page must begin at the folder.
-    return redirectAnswer(`${encodeURIComponent(names.at(-1) ?? "")}/`);
+    const query = request.target.replace(/^[^?]*/, "");
+    return redirectAnswer(`${encodeURIComponent(names.at(-1) ?? "")}/${query}`);
   }
 
   async #find(names: readonly string[]): Promise<Found | undefined> {

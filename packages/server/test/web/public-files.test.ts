@@ -113,6 +113,9 @@ test("a folder with an index.html is found without its slash", async () => {
   const answer = await get("/help");
   expect(answer.status).toBe(308);
   expect(answer.headers.get("location")).toBe("help/");
+  // As an identity provider adds it.
+  const returned = await get("/help?code=a%2Fb&state=1");
+  expect(returned.headers.get("location")).toBe("help/?code=a%2Fb&state=1");
 });
 
 test.each([

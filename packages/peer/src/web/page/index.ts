@@ -4,10 +4,11 @@
  */
 
 import { PeerError } from "@bigpeer/protocol";
-import { checkFunction, describe, kindOf } from "../../argument-check.ts";
-import { checkBytesMax } from "../../options.ts";
+import { describe } from "../../argument-check.ts";
+import { type CheckedWithoutMetadata, checkWithoutMetadata } from "../../options.ts";
 import { ownCopy } from "../../plain-value.ts";
 import type { PageOptions } from "../messages.ts";
+import { deviceOf } from "../user-agent.ts";
 import { type WebPort, type WebSharedWorker, web } from "../web-globals.ts";
 import type { PeerOptions } from "./page-interface.ts";
 import { PagePeer } from "./page-peer.ts";
@@ -111,12 +112,12 @@ const NAMES: { readonly [Name in keyof Required<PeerOptions>]: true } = {
  */
 export async function openPeer(options: PeerOptions): Promise<PagePeer> {
   checkPage();
-  checkNames(options);
+  const checked = checkWithoutMetadata(options, Object.keys(NAMES));
   const { workerUrl = new URL("./bigpeer-worker.js", import.meta.url), login, remote } = options;
   const warnings: string[] = [];
   const script = new URL(workerUrl, web.location.href);
   return PagePeer.open({
-    options: pageOptions(options, script),
+    options: pageOptions(options, checked, script),
     connect: (moved) => connect({ options, script: moved ?? script.href, warnings }),
     login,
     remote,
@@ -131,20 +132,12 @@ function checkPage(): void {
   throw new PeerError("config.invalid", message);
 }
 
-/** Refuses unknown names: `remot: "off"` would leave a peer that answers, by its default. */
-function checkNames(options: PeerOptions): void {
-  if (typeof options !== "object" || options === null) {
-    throw new PeerError("config.invalid", `expected options, found ${kindOf(options)}`);
-  }
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(NAMES, name));
-  if (unknown === undefined) return;
-  const message = `expected one of ${Object.keys(NAMES).join(", ")} as an option`;
-  throw new PeerError("config.invalid", `${message}, found ${describe(unknown)}`);
-}
-
-function pageOptions(options: PeerOptions, script: URL): PageOptions {
-  const { appId, url, name = "default", deviceName, metadata, remote } = options;
-  const { attachmentBytesMax } = options;
+function pageOptions(
+  options: PeerOptions,
+  { baseUrl, credential, remote, ...checked }: CheckedWithoutMetadata,
+  script: URL,
+): PageOptions {
+  const { name = "default", metadata, memory } = options;
   if (typeof name !== "string" || name === "" || name.length > NAME_SIZE_MAX) {
     const message = `expected a name of at most ${NAME_SIZE_MAX} characters, found ${describe(name)}`;
     throw new PeerError("config.invalid", message);
@@ -153,34 +146,22 @@ function pageOptions(options: PeerOptions, script: URL): PageOptions {
   const { patternsUrl = new URL("./bigpeer-patterns.js", import.meta.url) } = options;
   const { explainUrl = new URL("./bigpeer-explain.js", import.meta.url) } = options;
   const { attachmentsUrl = new URL("./bigpeer-attachments.js", import.meta.url) } = options;
+  const { os, deviceName } = deviceOf(web.navigator.userAgent);
   return {
-    appId,
-    url,
+    ...checked,
+    url: baseUrl,
     name,
-    token: checkToken(options),
-    deviceName,
+    os,
+    deviceName: checked.deviceName ?? deviceName,
+    token: credential.kind === "token" ? credential.token : undefined,
     metadata: ownCopy(metadata),
     remote: typeof remote === "function" ? "ask" : remote,
-    isInMemory: options.memory === true,
+    isInMemory: memory === true,
     openedAtMs: Date.now(),
     patternsUrl: new URL(patternsUrl, script).href,
     explainUrl: new URL(explainUrl, script).href,
     attachmentsUrl: new URL(attachmentsUrl, script).href,
-    attachmentBytesMax: checkBytesMax(attachmentBytesMax),
   };
-}
-
-/** Undefined for a login. */
-function checkToken({ token, login }: PeerOptions): string | undefined {
-  if ((token === undefined) === (login === undefined)) {
-    const found = token === undefined ? "neither" : "both";
-    throw new PeerError("config.invalid", `expected token or login, found ${found}`);
-  }
-  if (login !== undefined) checkFunction(login, "a function as login");
-  if (token !== undefined && typeof token !== "string") {
-    throw new PeerError("config.invalid", `expected a text as token, found ${kindOf(token)}`);
-  }
-  return token;
 }
 
 /** Longer than a worker takes to start; a slow one gets several ports, which does no harm. */

@@ -189,7 +189,12 @@ export class WorkerLink {
     for (let tries = 1; ; ) {
       const worker = await (connecting ?? this.#options.connect(this.#url));
       connecting = undefined;
-      const answer = await this.#greet(worker, until);
+      const answer = await this.#greet(worker, until).catch((error: unknown) => {
+        // The worker of another build has ended, and the server may not have its script any more.
+        if (this.#url === undefined) throw error;
+        this.#url = undefined;
+        return { kind: "ended" } as const;
+      });
       switch (answer?.kind) {
         case "opened":
           if (!this.#isClosed) this.#use(worker.port, answer.instance);

@@ -8,9 +8,7 @@ import { openMemory } from "../../host/memory-place.ts";
 import type { PeerHost, PeerPlace, PlaceOptions } from "../../host/peer-host.ts";
 import {
   type CheckedOptions,
-  type CommonOptions,
-  type CredentialOptions,
-  checkCommon,
+  checkMetadata,
   type LoginDetails,
   type RemoteStatement,
 } from "../../options.ts";
@@ -32,7 +30,7 @@ export interface OpenPeer {
   readonly peer: Peer;
   /** Random, and new each time it is opened. */
   readonly id: string;
-  /** Warnings that concern each page: what the place of the documents said when it was opened. */
+  /** Warnings that concern each page. */
   readonly warnings: readonly string[];
 }
 
@@ -43,6 +41,9 @@ interface Running extends OpenPeer {
   credentialOf: PageOptions;
 }
 
+/** More documents than this give each page a warning: the worker holds all of them in memory. */
+const DOCUMENTS_MAX = 50_000;
+
 const DELETED = "the database of this peer was deleted: it begins again, and is empty";
 
 export class WorkerHost {
@@ -50,14 +51,16 @@ export class WorkerHost {
   readonly instance: string = crypto.randomUUID();
   /** The script of the worker; undefined if the engine runs in a page. */
   readonly #url: string | undefined;
+  readonly #documentsMax: number;
   #host: PeerHost | undefined;
   readonly #pages = new Set<AttachedPage>();
   #running: Running | undefined;
   /** Opening and closing happen one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(url: string | undefined) {
+  constructor(url: string | undefined, documentsMax: number = DOCUMENTS_MAX) {
     this.#url = url;
+    this.#documentsMax = documentsMax;
   }
 
   /** Opens the peer for a page, or gives it the one that is open. */
@@ -67,7 +70,7 @@ export class WorkerHost {
       try {
         this.#running ??= await this.#open(page.options);
         this.#adopt(page.options, this.#running);
-        return this.#running;
+        return { ...this.#running, warnings: this.#warningsOf(this.#running) };
       } catch (error) {
         this.#pages.delete(page);
         throw error;
@@ -86,7 +89,15 @@ export class WorkerHost {
   /** Deletes the documents, for all pages. The page that asks for it gets an answer, and then ends. */
   erase(asker: AttachedPage, isForced: boolean): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#running?.peer.erase({ force: isForced });
+      const peer = this.#running?.peer;
+      if (peer === undefined) throw new PeerError("store.closed", "the peer is closed");
+      try {
+        await peer.erase({ force: isForced });
+      } catch (error) {
+        // It is closed before its documents are deleted.
+        if (peer.isClosed) await this.#reopen();
+        throw error;
+      }
       await this.#close();
       for (const page of this.#pages) if (page !== asker) page.end();
       this.#pages.clear();
@@ -96,10 +107,10 @@ export class WorkerHost {
   async #open(options: PageOptions): Promise<Running> {
     const owner = options.isInMemory ? undefined : await this.#own(options);
     try {
-      this.#host ??= webHost(lazyParts(options));
+      this.#host ??= webHost(lazyParts(options), options);
       const host = this.#host;
       const warnings: string[] = [];
-      const peer = await Peer.open(this.#checked(options, host), host, (place) =>
+      const peer = await Peer.open(this.#checked(options), host, (place) =>
         this.#openPlace(options, { ...place, onWarning: (text) => void warnings.push(text) }),
       );
       this.#listen(peer);
@@ -139,28 +150,32 @@ export class WorkerHost {
     if (page.openedAtMs < credentialOf.openedAtMs) return;
     running.credentialOf = page;
     if (page.token === credentialOf.token) return;
-    Peer.useCredential(
-      peer,
-      page.token === undefined
-        ? { kind: "login", login: () => this.#login() }
-        : { kind: "token", token: page.token },
-    );
+    Peer.useCredential(peer, this.#credentialOf(page));
   }
 
-  #checked(options: PageOptions, host: PeerHost): CheckedOptions {
-    const { appId, url, token, deviceName, metadata, remote, attachmentBytesMax } = options;
-    const given = {
-      appId,
-      url,
-      ...(token === undefined ? { login: () => this.#login() } : { token }),
-      ...(deviceName !== undefined && { deviceName }),
-      ...(metadata !== undefined && { metadata }),
-      ...(remote !== undefined && {
-        remote: remote === "ask" ? (request: RemoteStatement) => this.#allows(request) : remote,
-      }),
-    } as CommonOptions & CredentialOptions;
-    // The page has checked it.
-    return { ...checkCommon(given, Object.keys(given), host), attachmentBytesMax };
+  /** What the place of the documents said when it was opened; and whether there are too many now. */
+  #warningsOf({ peer, warnings }: Running): readonly string[] {
+    const count = Peer.documentCountOf(peer);
+    if (count <= this.#documentsMax) return warnings;
+    const message = `the browser holds ${count} documents in memory: subscribe to fewer, or EVICT some`;
+    return [...warnings, message];
+  }
+
+  #checked(options: PageOptions): CheckedOptions {
+    const { url: baseUrl, metadata, remote, ...others } = options;
+    return {
+      ...others,
+      baseUrl,
+      credential: this.#credentialOf(options),
+      metadata: checkMetadata(metadata),
+      remote: remote === "ask" ? (request) => this.#allows(request) : remote,
+    };
+  }
+
+  #credentialOf({ token }: PageOptions): CheckedOptions["credential"] {
+    return token === undefined
+      ? { kind: "login", login: () => this.#login() }
+      : { kind: "token", token };
   }
 
   #login(): Promise<LoginDetails> {
@@ -198,17 +213,20 @@ export class WorkerHost {
     });
   }
 
-  /** The database is gone, or of a newer format: all pages open it again. */
+  /** The database is gone, or of a newer format. */
   #restart(end: ConnectionEnd): Promise<void> {
     return this.#inTurn(async () => {
-      for (const page of this.#pages) {
-        if (end === "deleted") page.emit("warning", DELETED);
-        page.suspend();
-      }
-      await this.#close().catch(() => {});
-      for (const page of this.#pages) page.restart();
-      this.#pages.clear();
+      if (end === "deleted") for (const page of this.#pages) page.emit("warning", DELETED);
+      await this.#reopen();
     });
+  }
+
+  /** Closes the peer; all pages open it again. */
+  async #reopen(): Promise<void> {
+    for (const page of this.#pages) page.suspend();
+    await this.#close().catch(() => {});
+    for (const page of this.#pages) page.restart();
+    this.#pages.clear();
   }
 
   async #close(): Promise<void> {
