@@ -4,8 +4,9 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { createReadStream, existsSync, writeFileSync } from "node:fs";
+import { createReadStream, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { readPermissions } from "@bigpeer/engine/query";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
@@ -95,12 +96,128 @@ test("what is no content, no token or no metadata is refused", async () => {
   const { attachments } = await server.peer();
   const create = attachments.create.bind(attachments) as (...args: unknown[]) => Promise<unknown>;
   const fetch = attachments.fetch.bind(attachments) as (...args: unknown[]) => Promise<unknown>;
-  await expect(create(7)).rejects.toMatchObject({ code: "config.invalid" });
+  const locked = new Blob(["a"]).stream();
+  locked.getReader();
+  for (const content of [7, undefined, [1, 2], new Uint16Array(2), locked, temporaryFolder()]) {
+    await expect(create(content)).rejects.toMatchObject({ code: "config.invalid" });
+  }
   await expect(create("/no/such/file")).rejects.toMatchObject({ code: "config.invalid" });
   await expect(create(new Blob([]), { size: 7 })).rejects.toMatchObject({ code: "config.invalid" });
-  await expect(fetch({ id: "x", len: 1 })).rejects.toMatchObject({ code: "attachment.invalid" });
-  await expect(fetch(null)).rejects.toMatchObject({ code: "attachment.invalid" });
+  const id = "x".repeat(43);
+  for (const token of [
+    null,
+    id,
+    { id: "x", len: 1 },
+    { id: `../${id.slice(3)}`, len: 1 },
+    { id, len: -1 },
+    { id, len: 0.5 },
+    { id, len: 1, metadata: { size: 1 } },
+  ]) {
+    await expect(fetch(token)).rejects.toMatchObject({ code: "attachment.invalid" });
+  }
+  for (const options of [{ signal: 7 }, { onProgress: "text" }]) {
+    await expect(fetch({ id, len: 1 }, options)).rejects.toMatchObject({ code: "config.invalid" });
+  }
 });
+
+test("of a content that fails in the middle, nothing remains", async () => {
+  const server = await startRealServer();
+  const folder = temporaryFolder();
+  const peer = await server.peer({ folder });
+  const failure = new Error("the camera is gone");
+  const broken = async function* (): AsyncIterable<Uint8Array> {
+    yield randomBytes(300_000);
+    throw failure;
+  };
+  await expect(peer.attachments.create(broken())).rejects.toBe(failure);
+  const erroring = new ReadableStream<Uint8Array>({
+    pull: (controller) => controller.error(failure),
+  });
+  await expect(peer.attachments.create(erroring)).rejects.toBe(failure);
+  await expect(peer.attachments.create(Readable.from(broken()))).rejects.toBe(failure);
+  expect(readdirSync(join(folder, "attachments", "partial"))).toEqual([]);
+  expect(await attachmentsOf(peer)).toMatchObject({ stored_bytes: 0, uploads_waiting: 0 });
+});
+
+test("a callback that throws ends its fetch, and no other one", async () => {
+  const server = await startRealServer();
+  const one = await following(server);
+  const token = await one.attachments.create(randomBytes(300_000));
+  await addPhoto(one, "p1", token);
+  await uploaded(one);
+  const two = await server.peer();
+  const failure = new Error("the view is gone");
+  const onProgress = (): void => {
+    throw failure;
+  };
+  const failing = two.attachments.fetch(token, { onProgress });
+  const other = two.attachments.fetch(token);
+  two.sync.start();
+  await expect(failing).rejects.toBe(failure);
+  expect((await other).size).toBe(300_000);
+});
+
+test("two peers create and upload the same content at the same time", async () => {
+  const server = await startRealServer();
+  const bytes = randomBytes(2_000_000);
+  const peers = [await following(server), await following(server)];
+  await Promise.all(
+    peers.map(async (peer, i) => {
+      await addPhoto(peer, `p${i}`, await peer.attachments.create(bytes));
+      await uploaded(peer);
+    }),
+  );
+  const third = await following(server);
+  for (const id of ["p0", "p1"]) {
+    const content = await third.attachments.fetch(await imageOf(third, id));
+    expect(Buffer.compare(await content.bytes(), bytes)).toBe(0);
+  }
+});
+
+test("[H54] a credential that may not write has its content and its document refused", async () => {
+  const server = await startRealServer();
+  const permissions = readPermissions({ read: { everything: true } });
+  const { appId } = server.content;
+  const { keys } = server.running.registry;
+  const token = await keys.create(appId, { name: "reader", permissions }, SERVER);
+  const peer = await server.peer({ token });
+  const [refusals, errors]: [unknown[], unknown[]] = [[], []];
+  peer.on("refused", (refusal) => refusals.push(refusal));
+  peer.on("error", (error) => errors.push(error));
+  await addPhoto(peer, "p1", await peer.attachments.create(new TextEncoder().encode("hello")));
+  peer.sync.start();
+  await vi.waitFor(() => expect(refusals).toHaveLength(1), { timeout: 30_000 });
+  expect(errors).toMatchObject([{ code: "permission.denied" }]);
+  expect(peer.sync.status.pendingCount).toBe(0);
+});
+
+test("the attachments of system:data_sync_info say what waits", async () => {
+  const server = await startRealServer();
+  const peer = await server.peer();
+  const token = await peer.attachments.create(new TextEncoder().encode("hello"));
+  await addPhoto(peer, "p1", token);
+  const stop = new AbortController();
+  const absent = peer.attachments.fetch({ id: "x".repeat(43), len: 3 }, { signal: stop.signal });
+  const waiting = { uploads_waiting: 1, downloads_waiting: 1, sent_bytes: 0, stored_bytes: 5 };
+  expect(await attachmentsOf(peer)).toMatchObject(waiting);
+  stop.abort(new Error("given up"));
+  await expect(absent).rejects.toThrow("given up");
+  peer.sync.start();
+  await uploaded(peer);
+  expect(await attachmentsOf(peer)).toEqual({
+    uploads_waiting: 0,
+    downloads_waiting: 0,
+    failed: 0,
+    sent_bytes: 5,
+    received_bytes: 0,
+    stored_bytes: 5,
+  });
+});
+
+async function attachmentsOf(peer: Peer): Promise<unknown> {
+  const { items } = await peer.store.execute("SELECT * FROM system:data_sync_info");
+  return items[0]?.["attachments"];
+}
 
 test("a fetch waits for the connection, and ends with the reason of its signal", async () => {
   const server = await startRealServer();

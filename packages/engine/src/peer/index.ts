@@ -4,7 +4,12 @@
 
 export { Cancel } from "./contents/cancel.ts";
 export type { ContentHash } from "./contents/content-hash.ts";
-export type { ContentPlace, CreatedContent, PartialContent } from "./contents/content-place.ts";
+export type {
+  ContentPlace,
+  CreatedContent,
+  PartialContent,
+  RestingContent,
+} from "./contents/content-place.ts";
 export { hasContents } from "./contents/content-record.ts";
 export { type ContentTransport, TransferError } from "./contents/content-transport.ts";
 export { MemoryContents } from "./contents/memory-contents.ts";

@@ -3,7 +3,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { CONTENT_PROOF, PeerError } from "@bigpeer/protocol";
+import { CONTENT_PROOF } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import type { ContentPlace } from "../../src/peer/contents/content-place.ts";
 
@@ -20,7 +20,7 @@ export interface PlaceRig {
 export function contentPlaceContract(name: string, open: () => Promise<PlaceRig>): void {
   test(`${name}: a content has its digest as its id, and a proof that is another digest`, async () => {
     const { place } = await open();
-    const created = await place.create(pieces("hello ", "", "world"), NO_REFUSAL);
+    const created = await place.create(pieces("hello ", "", "world"));
     const { id, proof } = digestsOf("hello world");
     expect(created).toEqual({ id, len: 11, proof });
     expect(await place.has(id)).toBe(true);
@@ -31,31 +31,28 @@ export function contentPlaceContract(name: string, open: () => Promise<PlaceRig>
 
   test(`${name}: the empty content is a content`, async () => {
     const { place } = await open();
-    const { id, len } = await place.create(pieces(), NO_REFUSAL);
+    const { id, len } = await place.create(pieces());
     expect([id, len]).toEqual([digestsOf("").id, 0]);
     expect(await textOf(place.read(id, 0, 0))).toBe("");
   });
 
   test(`${name}: the same content can be created again`, async () => {
     const { place } = await open();
-    const first = await place.create(pieces("twice"), NO_REFUSAL);
-    expect(await place.create(pieces("tw", "ice"), NO_REFUSAL)).toEqual(first);
+    const first = await place.create(pieces("twice"));
+    expect(await place.create(pieces("tw", "ice"))).toEqual(first);
     expect(await idsOf(place)).toEqual([first.id]);
   });
 
-  test(`${name}: of a content that is refused or fails, nothing remains`, async () => {
+  test(`${name}: of a content that fails, nothing remains`, async () => {
     const { place } = await open();
-    const refusal = new PeerError("store.full", "no space");
-    const refuse = (size: number): PeerError | undefined => (size > 4 ? refusal : undefined);
-    await expect(place.create(pieces("12", "345"), refuse)).rejects.toBe(refusal);
     const failure = new Error("the stream broke");
-    await expect(place.create(failing("12", failure), NO_REFUSAL)).rejects.toBe(failure);
+    await expect(place.create(failing("12", failure))).rejects.toBe(failure);
     expect(await idsOf(place)).toEqual([]);
   });
 
   test(`${name}: what is not there or has another length cannot be read`, async () => {
     const { place } = await open();
-    const { id } = await place.create(pieces("here"), NO_REFUSAL);
+    const { id } = await place.create(pieces("here"));
     const absent = digestsOf("absent").id;
     await expect(textOf(place.read(absent, 6, 0))).rejects.toMatchObject({
       code: "store.corrupt",
@@ -65,7 +62,7 @@ export function contentPlaceContract(name: string, open: () => Promise<PlaceRig>
 
   test(`${name}: a removed content is gone, and may be removed again`, async () => {
     const { place } = await open();
-    const { id } = await place.create(pieces("gone"), NO_REFUSAL);
+    const { id } = await place.create(pieces("gone"));
     await place.remove(id);
     await place.remove(id);
     expect([await place.has(id), await idsOf(place)]).toEqual([false, []]);
@@ -82,7 +79,7 @@ export function contentPlaceContract(name: string, open: () => Promise<PlaceRig>
     expect(await partial.finish()).toBe(true);
     await partial.close();
     expect(await textOf(place.read(id, 11, 0))).toBe("hello world");
-    expect((await place.resume(id)).size).toBe(0);
+    expect(await partialSize(place, id)).toBe(0);
   });
 
   test(`${name}: a download goes on where it ended, in this process and in the next one`, async () => {
@@ -119,22 +116,39 @@ export function contentPlaceContract(name: string, open: () => Promise<PlaceRig>
     await again.close();
   });
 
-  test(`${name}: a download that was not continued for a long time is removed`, async () => {
+  test(`${name}: downloads that ended early are listed, and can be discarded`, async () => {
     const { place, isDurable } = await open();
-    const { id } = digestsOf("abc");
-    const partial = await place.resume(id);
-    await partial.append(bytesOf("a"));
-    await partial.close();
-    await place.removeOld(0);
-    expect((await place.resume(id)).size).toBe(1);
-    if (!isDurable) return;
-    await place.removeOld(Number.MAX_SAFE_INTEGER);
-    expect((await place.resume(id)).size).toBe(0);
+    const [first, second] = [digestsOf("abc").id, digestsOf("defg").id];
+    const before = Date.now() - 1000;
+    for (const [id, text] of [
+      [first, "a"],
+      [second, "de"],
+    ] as const) {
+      const partial = await place.resume(id);
+      await partial.append(bytesOf(text));
+      await partial.close();
+    }
+    await place.create(pieces("complete"));
+    const found = await place.partials();
+    expect(new Map(found.map(({ id, size }) => [id, size]))).toEqual(
+      new Map([
+        [first, 1],
+        [second, 2],
+      ]),
+    );
+    for (const { atMs } of found) {
+      if (isDurable) expect(atMs).toBeGreaterThan(before);
+      else expect(atMs).toBe(Number.POSITIVE_INFINITY);
+    }
+    await place.discard(first);
+    await place.discard(first);
+    expect((await place.partials()).map(({ id }) => id)).toEqual([second]);
+    expect(await partialSize(place, first)).toBe(0);
   });
 
   test(`${name}: complete contents outlive the process`, async () => {
     const { place, restart, isDurable } = await open();
-    const { id } = await place.create(pieces("kept"), NO_REFUSAL);
+    const { id } = await place.create(pieces("kept"));
     const next = await restart();
     expect(await idsOf(next)).toEqual(isDurable ? [id] : []);
   });
@@ -142,14 +156,12 @@ export function contentPlaceContract(name: string, open: () => Promise<PlaceRig>
   test(`${name}: a content of several pieces is read from any byte on`, async () => {
     const { place } = await open();
     const text = "0123456789".repeat(300_000);
-    const { id, len } = await place.create(pieces(text), NO_REFUSAL);
+    const { id, len } = await place.create(pieces(text));
     for (const offset of [0, 1, 262_144, 1_048_576, 2_999_999]) {
       expect(await textOf(place.read(id, len, offset))).toBe(text.slice(offset));
     }
   });
 }
-
-const NO_REFUSAL = (): undefined => undefined;
 
 function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text);
@@ -168,6 +180,12 @@ async function textOf(content: AsyncIterable<Uint8Array>): Promise<string> {
   const found: Uint8Array[] = [];
   for await (const piece of content) found.push(piece.slice());
   return Buffer.concat(found).toString();
+}
+
+async function partialSize(place: ContentPlace, id: string): Promise<number> {
+  const partial = await place.resume(id);
+  await partial.close();
+  return partial.size;
 }
 
 async function idsOf(place: ContentPlace): Promise<string[]> {

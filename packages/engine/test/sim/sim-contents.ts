@@ -12,7 +12,7 @@ import { type ContentTransport, TransferError } from "../../src/peer/contents/co
 import { MemoryContents } from "../../src/peer/contents/memory-contents.ts";
 import { PeerContents } from "../../src/peer/contents/peer-contents.ts";
 import type { PeerStore } from "../../src/peer/peer-store.ts";
-import { addTokens, documentTokens } from "../../src/store/attachment-tokens.ts";
+import { addTokens, documentTokens, type TokenContent } from "../../src/store/attachment-tokens.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import { View } from "../../src/store/view.ts";
 import { ContentServer, testHash } from "../support/content-server.ts";
@@ -176,9 +176,9 @@ export class SimContents {
         await takes(REQUEST_MS);
         return server.send(content, offset, slowly(pieces), cancel);
       },
-      receive: async function* (id: string, offset: number, cancel: Cancel) {
+      receive: async function* (content: TokenContent, offset: number, cancel: Cancel) {
         await takes(REQUEST_MS);
-        yield* slowly(server.receive(id, offset, cancel));
+        yield* slowly(server.receive(content, offset, cancel));
       },
     };
   }

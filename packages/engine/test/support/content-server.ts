@@ -9,6 +9,7 @@ import type { Cancel } from "../../src/peer/contents/cancel.ts";
 import type { ContentHash } from "../../src/peer/contents/content-hash.ts";
 import type { CreatedContent } from "../../src/peer/contents/content-place.ts";
 import { type ContentTransport, TransferError } from "../../src/peer/contents/content-transport.ts";
+import type { TokenContent } from "../../src/store/attachment-tokens.ts";
 
 export function testHash(): ContentHash {
   const hash = createHash("sha256");
@@ -77,12 +78,20 @@ export class ContentServer implements ContentTransport {
     return len;
   }
 
-  async *receive(id: string, offset: number, cancel: Cancel): AsyncIterable<Uint8Array> {
+  async *receive(
+    { id, len }: TokenContent,
+    offset: number,
+    cancel: Cancel,
+  ): AsyncIterable<Uint8Array> {
     this.#check();
-    const content = this.forged.get(id) ?? this.stored.get(id);
+    const forged = this.forged.get(id);
+    const content = forged ?? this.stored.get(id);
     if (content === undefined) {
       this.absentCount++;
       throw new TransferError("absent", "404");
+    }
+    if (forged === undefined && content.length !== len) {
+      throw new TransferError("refused", `expected ${len} bytes, found ${content.length}`);
     }
     let left = this.cutAfter;
     for (let at = offset; at < content.length && !cancel.isCancelled; ) {

@@ -18,6 +18,7 @@ import type {
   ContentPlace,
   CreatedContent,
   PartialContent,
+  RestingContent,
 } from "@bigpeer/engine/peer";
 import { PeerError } from "@bigpeer/protocol";
 import { isFullError, makeFolder, syncFolder } from "../disk.ts";
@@ -56,14 +57,11 @@ export class ContentFiles implements ContentPlace {
     this.#newHash = newHash;
   }
 
-  async create(
-    pieces: AsyncIterable<Uint8Array>,
-    refuse: (size: number) => PeerError | undefined,
-  ): Promise<CreatedContent> {
+  async create(pieces: AsyncIterable<Uint8Array>): Promise<CreatedContent> {
     const path = join(this.#folder, "partial", randomBytes(12).toString("hex"));
     try {
       makeFolder(dirname(path));
-      const created = await writeAll(path, pieces, { refuse, hash: this.#newHash() });
+      const created = await writeAll(path, pieces, this.#newHash());
       await this.#place(path, created.id);
       return created;
     } catch (error) {
@@ -113,14 +111,19 @@ export class ContentFiles implements ContentPlace {
     }
   }
 
-  async removeOld(beforeMs: number): Promise<void> {
-    const folder = join(this.#folder, "incoming");
-    for (const name of await namesOf(folder)) {
-      const found = await stat(join(folder, name)).catch(() => undefined);
-      if (found === undefined || found.mtimeMs >= beforeMs) continue;
-      this.#hashes.delete(name);
-      await rm(join(folder, name), { force: true });
+  async partials(): Promise<readonly RestingContent[]> {
+    const found: RestingContent[] = [];
+    for (const id of await namesOf(join(this.#folder, "incoming"))) {
+      if (!CONTENT_ID.test(id)) continue;
+      const file = await stat(this.#incoming(id)).catch(() => undefined);
+      if (file !== undefined) found.push({ id, size: file.size, atMs: file.mtimeMs });
     }
+    return found.sort((a, b) => a.atMs - b.atMs);
+  }
+
+  async discard(id: string): Promise<void> {
+    this.#hashes.delete(id);
+    await rm(this.#incoming(id), { force: true });
   }
 
   #partial(id: string, file: FileHandle, hashed: Hashed): PartialContent {
@@ -199,21 +202,13 @@ export class ContentFiles implements ContentPlace {
 async function writeAll(
   path: string,
   pieces: AsyncIterable<Uint8Array>,
-  {
-    refuse,
-    hash,
-  }: {
-    readonly refuse: (size: number) => PeerError | undefined;
-    readonly hash: ContentHash;
-  },
+  hash: ContentHash,
 ): Promise<CreatedContent> {
   const file = await open(path, "wx", MODE);
   let len = 0;
   try {
     for await (const piece of pieces) {
       len += piece.length;
-      const refusal = refuse(len);
-      if (refusal !== undefined) throw refusal;
       hash.update(piece);
       await writePiece(file, piece);
     }

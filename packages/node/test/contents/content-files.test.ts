@@ -25,7 +25,7 @@ test("only the owner can read the files, and what a crash left is removed", asyn
   writeFileSync(join(folder, "partial", "half"), "ha");
   const place = await ContentFiles.open(folder, testHash);
   expect(existsSync(join(folder, "partial"))).toBe(false);
-  const { id } = await place.create(once("secret"), () => undefined);
+  const { id } = await place.create(once("secret"));
   const path = join(folder, id.slice(0, 2), id);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(readdirSync(join(folder, "partial"))).toEqual([]);

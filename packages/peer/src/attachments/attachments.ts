@@ -50,7 +50,7 @@ export interface FetchProgress {
  * };
  */
 export interface FetchOptions {
-  /** Receives the progress while the content arrives. */
+  /** Receives the progress while the content arrives. If it throws, the fetch rejects with its error. */
   readonly onProgress?: (progress: FetchProgress) => void;
   /** Ends the fetch. What arrived stays on the device for the next one. */
   readonly signal?: AbortSignal;
@@ -135,6 +135,7 @@ export class Attachments {
    * @param options - Progress, and a signal; when that aborts, it rejects with the reason of the signal.
    * @returns The content, on this device.
    * @throws `attachment.invalid`: it is not a token, or the server has other bytes for it.
+   * @throws `config.invalid`: the options are of another kind.
    * @throws `store.full`: there is no space for it.
    * @throws `store.closed`: the peer is closed.
    */
@@ -142,15 +143,36 @@ export class Attachments {
     token: Pick<AttachmentToken, "id" | "len"> & Partial<AttachmentToken>,
     options: FetchOptions = {},
   ): Promise<FetchedAttachment> {
-    const { onProgress, signal } = options;
     const { metadata, ...wanted } = checkToken(token);
-    signal?.throwIfAborted();
-    const { contents } = this.#options;
-    const { arrived, cancel } = contents.fetch(wanted, (received) =>
-      onProgress?.({ received, total: wanted.len }),
-    );
-    await unlessAborted(arrived, signal, cancel);
-    return fetched(contents, wanted, metadata);
+    const checked = checkOptions(options);
+    checked.signal?.throwIfAborted();
+    await this.#arrival(wanted, checked);
+    return fetched(this.#options.contents, wanted, metadata);
+  }
+
+  /** Rejects with the reason of the signal as soon as it aborts. */
+  async #arrival(wanted: WantedContent, { onProgress, signal }: FetchOptions): Promise<void> {
+    const ended = withReject();
+    const abort = (): void => ended.reject(signal?.reason);
+    signal?.addEventListener("abort", abort);
+    let giveUp: (() => void) | undefined;
+    try {
+      const { arrived, cancel } = this.#options.contents.fetch(wanted, (received) => {
+        try {
+          onProgress?.({ received, total: wanted.len });
+        } catch (error) {
+          // It must not end the fetches of others.
+          ended.reject(error);
+        }
+      });
+      giveUp = cancel;
+      await Promise.race([ended.promise, arrived]);
+    } catch (error) {
+      giveUp?.();
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
   }
 }
 
@@ -189,31 +211,11 @@ function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
   });
 }
 
-/** Rejects with the reason of the signal as soon as it aborts. */
-async function unlessAborted(
-  arrived: Promise<void>,
-  signal: AbortSignal | undefined,
-  cancel: () => void,
-): Promise<void> {
-  if (signal === undefined) return arrived;
-  const { promise: aborted, reject } = withReject();
-  const abort = (): void => reject(signal.reason as Error);
-  signal.addEventListener("abort", abort);
-  try {
-    await Promise.race([arrived, aborted]);
-  } catch (error) {
-    cancel();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
-
 function withReject(): {
   readonly promise: Promise<never>;
-  readonly reject: (error: Error) => void;
+  readonly reject: (error: unknown) => void;
 } {
-  let reject: ((error: Error) => void) | undefined;
+  let reject: ((error: unknown) => void) | undefined;
   const promise = new Promise<never>((_, give) => {
     reject = give;
   });
@@ -225,19 +227,38 @@ const CONTENT_ID = /^[\w-]{43}$/;
 function checkToken(token: unknown): AttachmentToken {
   const { id, len, metadata } = (token ?? {}) as Partial<Record<keyof AttachmentToken, unknown>>;
   const isLength = typeof len === "number" && Number.isSafeInteger(len) && len >= 0;
-  if (typeof id !== "string" || !CONTENT_ID.test(id) || !isLength) {
+  const texts = textsOf(metadata ?? {});
+  if (typeof id !== "string" || !CONTENT_ID.test(id) || !isLength || texts === undefined) {
     const expected = "a token {id, len, metadata} as create and SELECT give it";
     const found = typeof token === "object" && token !== null ? "another object" : kindOf(token);
     throw new PeerError("attachment.invalid", `expected ${expected}, found ${found}`);
   }
-  return { id, len, metadata: checkTexts(metadata ?? {}) };
+  return { id, len, metadata: texts };
 }
 
-function checkTexts(metadata: unknown): { readonly [name: string]: string } {
-  const isObject = typeof metadata === "object" && metadata !== null && !Array.isArray(metadata);
-  if (isObject && Object.values(metadata).every((value) => typeof value === "string")) {
-    return { ...metadata };
-  }
+function checkOptions(options: unknown): FetchOptions {
+  const given = (options ?? {}) as FetchOptions;
+  const { onProgress, signal }: { [Name in keyof FetchOptions]: unknown } = given;
+  const isFunction = onProgress === undefined || typeof onProgress === "function";
+  const isSignal = signal === undefined || signal instanceof AbortSignal;
+  if (isFunction && isSignal) return given;
+  const found = isFunction ? `${kindOf(signal)} as signal` : `${kindOf(onProgress)} as onProgress`;
+  const expected = "a function as onProgress and an AbortSignal as signal";
+  throw new PeerError("config.invalid", `expected ${expected}, found ${found}`);
+}
+
+function checkTexts(metadata: unknown): AttachmentToken["metadata"] {
+  const texts = textsOf(metadata);
+  if (texts !== undefined) return texts;
   const message = "expected an object of texts as the metadata of an attachment";
   throw new PeerError("config.invalid", message);
+}
+
+function textsOf(metadata: unknown): AttachmentToken["metadata"] | undefined {
+  const isObject = typeof metadata === "object" && metadata !== null && !Array.isArray(metadata);
+  return isObject && Object.values(metadata).every(isText) ? { ...metadata } : undefined;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string";
 }

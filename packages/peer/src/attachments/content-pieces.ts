@@ -37,7 +37,10 @@ export function piecesOf(content: unknown, openPath: OpenPath): AsyncIterable<Ui
   if (content instanceof Uint8Array) return piecesOfBytes(content);
   if (content instanceof ArrayBuffer) return piecesOfBytes(new Uint8Array(content));
   if (content instanceof Blob) return piecesOfBlob(content);
-  if (isStream(content)) return piecesOfStream(content);
+  if (isStream(content)) {
+    if (content.locked) throw unknownContent("a stream that another reader has");
+    return piecesOfStream(content);
+  }
   if (isIterable(content)) return checkedPieces(content);
   throw unknownContent(kindOf(content));
 }

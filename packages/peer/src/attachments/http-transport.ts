@@ -3,7 +3,7 @@
  * the connection of the sync, so that a large file does not delay documents.
  */
 
-import type { Cancel, ContentTransport, CreatedContent } from "@bigpeer/engine/peer";
+import type { Cancel, ContentTransport, CreatedContent, WantedContent } from "@bigpeer/engine/peer";
 import { TransferError } from "@bigpeer/engine/peer";
 import type { ErrorCode } from "@bigpeer/protocol";
 import { PieceSize } from "./piece-size.ts";
@@ -31,7 +31,8 @@ export function httpTransport(options: HttpTransportOptions): ContentTransport {
     begin: (content, cancel) => begin(options, content, cancel),
     send: (content, offset, pieces, cancel) =>
       sendAll(options, { content, offset, pieces, cancel, size: sent }),
-    receive: (id, offset, cancel) => receiveAll(options, { id, offset, cancel, size: received }),
+    receive: (content, offset, cancel) =>
+      receiveAll(options, { content, offset, cancel, size: received }),
   };
 }
 
@@ -135,7 +136,7 @@ async function* ahead<T>(pieces: AsyncGenerator<T>): AsyncGenerator<T> {
 }
 
 interface Receiving {
-  readonly id: string;
+  readonly content: WantedContent;
   readonly offset: number;
   readonly cancel: Cancel;
   readonly size: PieceSize;
@@ -143,11 +144,10 @@ interface Receiving {
 
 async function* receiveAll(
   options: HttpTransportOptions,
-  { id, offset, cancel, size }: Receiving,
+  { content, offset, cancel, size }: Receiving,
 ): AsyncIterable<Uint8Array> {
   let at = offset;
-  let total = Number.POSITIVE_INFINITY;
-  while (at < total && !cancel.isCancelled) {
+  while (at < content.len && !cancel.isCancelled) {
     const since = performance.now();
     const from = at;
     let isWhole = false;
@@ -155,9 +155,9 @@ async function* receiveAll(
     try {
       const range = `bytes=${at}-${at + size.bytes - 1}`;
       const { signal } = idle;
-      const response = await request(options, id, { method: "GET", headers: { range }, signal });
-      if (!response.ok) throw await faultOf(response, options);
-      total = totalOf(response);
+      const init = { method: "GET", headers: { range }, signal };
+      const response = await request(options, content.id, init);
+      await checkPart(response, content, options);
       for await (const bytes of bodyOf(response, idle)) {
         at += bytes.length;
         yield bytes;
@@ -185,11 +185,24 @@ async function* bodyOf(response: Response, idle: IdleTimer): AsyncIterable<Uint8
   }
 }
 
-/** Bytes of the whole content. */
-function totalOf({ status, headers }: Response): number {
-  const total = /^bytes \d+-\d+\/(\d+)$/.exec(headers.get("content-range") ?? "")?.[1];
-  if (status === 206 && total !== undefined) return Number(total);
-  throw new TransferError("later", "expected a part of an attachment from the server");
+/** The server says how many bytes the whole content has: they must be those of the token. */
+async function checkPart(
+  response: Response,
+  { id, len }: WantedContent,
+  options: HttpTransportOptions,
+): Promise<void> {
+  const { status, headers } = response;
+  if (!response.ok && status !== 416) throw await faultOf(response, options);
+  const range = /^bytes (?:\d+-\d+|\*)\/(\d+)$/.exec(headers.get("content-range") ?? "");
+  const total = range === null ? undefined : Number(range[1]);
+  if (total === len && status === 206) return;
+  if (total === undefined || total === len) {
+    throw new TransferError("later", "expected a part of an attachment from the server");
+  }
+  throw refused(
+    `expected ${len} bytes of the attachment ${id}, as its token says; the server has ${total}`,
+    "attachment.invalid",
+  );
 }
 
 interface Asked {
@@ -241,6 +254,8 @@ async function faultOf(
   const afterMs = 1000 * (Number(response.headers.get("retry-after")) || 0);
   switch (response.status) {
     case 401:
+      // The session is valid: another one would not help.
+      if (reason.endsWith("(permission.denied)")) return refused(message, "permission.denied");
       onUnauthorized();
       return new TransferError("later", message);
     case 404:

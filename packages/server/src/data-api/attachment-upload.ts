@@ -4,9 +4,9 @@
  */
 
 import type { IncomingHttpHeaders } from "node:http";
+import { PeerError } from "@bigpeer/protocol";
 import { type AttachmentFolder, tooLarge } from "../attachments/attachment-folder.ts";
 import { ownerOf } from "../auth/credential.ts";
-import { unauthorized } from "../auth/unauthorized.ts";
 import { createAnswer } from "../http/answer.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { Refusal } from "../http/refusal.ts";
@@ -59,8 +59,9 @@ export function uploadEndpoint(host: UploadHost): Endpoint {
   };
 }
 
-export function mayNotUpload(): Refusal {
-  return unauthorized("the credential may not write anything");
+/** Its code tells a peer that another session would not help. */
+export function mayNotUpload(): PeerError {
+  return new PeerError("permission.denied", "the credential may not write anything");
 }
 
 /** Refuses a compressed body: the bytes of the content count. */

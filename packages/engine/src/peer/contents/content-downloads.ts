@@ -5,10 +5,12 @@
  */
 
 import { PeerError } from "@bigpeer/protocol";
+import type { TokenContent } from "../../store/attachment-tokens.ts";
 import type { Cancel } from "./cancel.ts";
 import type { ContentPlace, PartialContent } from "./content-place.ts";
 import { type ContentTransport, TransferError } from "./content-transport.ts";
 import type { DeviceContents } from "./device-contents.ts";
+import type { DeviceSpace, SpaceShare } from "./device-space.ts";
 import type { Transfer, TransferOutcome } from "./transfer-queue.ts";
 
 export interface DownloadParts {
@@ -16,9 +18,10 @@ export interface DownloadParts {
   readonly place: ContentPlace;
   readonly transport: ContentTransport;
   readonly now: () => number;
-  /** Makes room for a content. Rejects with `store.full`. */
-  readonly makeRoom: (bytes: number) => Promise<void>;
+  readonly space: DeviceSpace;
   readonly onBytes: (bytes: number) => void;
+  /** A download failed for good. `isReported`: a caller waited and has the error. */
+  readonly onFailed: (error: unknown, isReported: boolean) => void;
 }
 
 /** Who waits for a content. */
@@ -28,8 +31,7 @@ export interface ContentWaiter {
   readonly reject: (error: unknown) => void;
 }
 
-interface Download {
-  readonly len: number;
+interface Download extends TokenContent {
   readonly waiters: Set<ContentWaiter>;
   /** Whether a subscription wants it, with or without a waiter. */
   isPrefetched: boolean;
@@ -46,7 +48,10 @@ const ABSENT_MS = 2000;
 
 export class ContentDownloads {
   readonly #parts: DownloadParts;
+  /** By id and length: a token with a wrong length must not spoil the download of another one. */
   readonly #wanted = new Map<string, Download>();
+  /** Whether a full device was reported since the last download that succeeded. */
+  #isFullReported = false;
 
   constructor(parts: DownloadParts) {
     this.#parts = parts;
@@ -57,32 +62,55 @@ export class ContentDownloads {
     return this.#wanted.size;
   }
 
+  get ids(): ReadonlySet<string> {
+    return new Set([...this.#wanted.values()].map(({ id }) => id));
+  }
+
   /** Those that someone waits for come first. */
   transfers(): readonly Transfer[] {
     const urgent: Transfer[] = [];
     const others: Transfer[] = [];
-    for (const [id, download] of this.#wanted) {
-      const run = (cancel: Cancel): Promise<TransferOutcome> => this.#run(id, download, cancel);
-      (download.waiters.size > 0 ? urgent : others).push({ id, run });
+    for (const download of this.#wanted.values()) {
+      const run = (cancel: Cancel): Promise<TransferOutcome> => this.#run(download, cancel);
+      (download.waiters.size > 0 ? urgent : others).push({ id: download.id, run });
     }
     return [...urgent, ...others];
   }
 
   /** Returns a function that removes the waiter. It is true if the download has no other purpose. */
-  wait(id: string, len: number, waiter: ContentWaiter): () => boolean {
-    const download = this.#wantedOf(id, len);
+  wait(content: TokenContent, waiter: ContentWaiter): () => boolean {
+    const download = this.#wantedOf(content);
     download.waiters.add(waiter);
     if (download.received > 0) waiter.onProgress(download.received);
     return () => {
       download.waiters.delete(waiter);
       if (download.waiters.size > 0 || download.isPrefetched) return false;
-      if (this.#wanted.get(id) === download) this.#wanted.delete(id);
+      this.#forget(download);
       return true;
     };
   }
 
-  prefetch(id: string, len: number): void {
-    this.#wantedOf(id, len).isPrefetched = true;
+  prefetch(content: TokenContent): void {
+    this.#wantedOf(content).isPrefetched = true;
+  }
+
+  /** Of contents that are prefetched, only these are wanted still. Returns those that are not. */
+  prefetchOnly(ids: ReadonlySet<string>): readonly string[] {
+    const ended: string[] = [];
+    for (const download of this.#wanted.values()) {
+      if (!download.isPrefetched || ids.has(download.id)) continue;
+      download.isPrefetched = false;
+      if (download.waiters.size > 0) continue;
+      this.#forget(download);
+      ended.push(download.id);
+    }
+    return ended;
+  }
+
+  /** The content came to the device in another way. */
+  arrived(content: TokenContent): void {
+    const download = this.#wanted.get(keyOf(content));
+    if (download !== undefined) this.#end(download, (waiter) => waiter.resolve());
   }
 
   /** All that waits fails. */
@@ -93,59 +121,73 @@ export class ContentDownloads {
     this.#wanted.clear();
   }
 
-  #wantedOf(id: string, len: number): Download {
-    const known = this.#wanted.get(id);
+  #wantedOf({ id, len }: TokenContent): Download {
+    const key = keyOf({ id, len });
+    const known = this.#wanted.get(key);
     if (known !== undefined) return known;
     const download: Download = {
+      id,
       len,
       waiters: new Set(),
       isPrefetched: false,
       received: 0,
       mismatches: 0,
     };
-    this.#wanted.set(id, download);
+    this.#wanted.set(key, download);
     return download;
   }
 
-  async #run(id: string, download: Download, cancel: Cancel): Promise<TransferOutcome> {
-    const before = download.received;
+  async #run(download: Download, cancel: Cancel): Promise<TransferOutcome> {
+    const { contents, space, now } = this.#parts;
+    const { id, len, received } = download;
+    const share = space.share(id);
     try {
-      if (!(await this.#receive(id, download, cancel))) {
-        return { isDone: false, hadProgress: download.received > before };
+      await space.take(share, { bytes: len, isUrgent: download.waiters.size > 0 });
+      if (!(await this.#receive(download, share, cancel))) {
+        return { isDone: false, hadProgress: download.received > received };
       }
-      await this.#parts.contents.add({ id, len: download.len }, this.#parts.now());
-      this.#end(id, download, (waiter) => waiter.resolve());
+      await space.settle(share, () => contents.add({ id, len }, now()));
+      this.#isFullReported = false;
+      this.#end(download, (waiter) => waiter.resolve());
       return { isDone: true };
     } catch (error) {
-      return this.#failed(id, download, { error, hadProgress: download.received > before });
+      return this.#failed(download, { error, hadProgress: download.received > received });
+    } finally {
+      space.release(share);
     }
   }
 
   /** False if it is not complete. */
-  async #receive(id: string, download: Download, cancel: Cancel): Promise<boolean> {
-    const { place, makeRoom } = this.#parts;
-    await makeRoom(download.len);
+  async #receive(download: Download, share: SpaceShare, cancel: Cancel): Promise<boolean> {
+    const { place } = this.#parts;
+    const { id, len } = download;
     const partial = await place.resume(id);
     try {
       this.#note(download, partial.size);
-      if (partial.size < download.len) await this.#append(id, download, { partial, cancel });
-      if (cancel.isCancelled || partial.size < download.len) return false;
-      if (partial.size === download.len && (await partial.finish())) return true;
+      if (partial.size < len) await this.#append(download, { partial, cancel });
+      share.kept = partial.size;
+      if (cancel.isCancelled || partial.size < len) return false;
+      share.kept = 0;
+      const isRight = await partial.finish();
+      if (isRight && partial.size === len) return true;
+      if (isRight) await place.remove(id);
       download.mismatches++;
       this.#note(download, 0);
-      throw otherContent(id, download);
+      throw otherContent(download);
+    } catch (error) {
+      if (share.kept > 0) share.kept = partial.size;
+      throw error;
     } finally {
       await partial.close();
     }
   }
 
   async #append(
-    id: string,
     download: Download,
     { partial, cancel }: { readonly partial: PartialContent; readonly cancel: Cancel },
   ): Promise<void> {
     const { transport, onBytes } = this.#parts;
-    for await (const bytes of transport.receive(id, partial.size, cancel)) {
+    for await (const bytes of transport.receive(download, partial.size, cancel)) {
       if (cancel.isCancelled) return;
       const room = download.len - partial.size;
       await partial.append(bytes.length > room ? bytes.subarray(0, room + 1) : bytes);
@@ -162,10 +204,13 @@ export class ContentDownloads {
   }
 
   #failed(
-    id: string,
     download: Download,
     { error, hadProgress }: { readonly error: unknown; readonly hadProgress: boolean },
   ): TransferOutcome {
+    if (this.#isUnused(download, error)) {
+      this.#forget(download);
+      return { isDone: true };
+    }
     const isFinal = download.mismatches >= MISMATCHES_MAX;
     if (error instanceof TransferError && error.fault !== "refused" && !isFinal) {
       const afterMs = Math.max(error.afterMs, error.fault === "absent" ? ABSENT_MS : 0);
@@ -175,17 +220,41 @@ export class ContentDownloads {
       error instanceof TransferError
         ? new PeerError(error.code, error.message, { cause: error })
         : error;
-    this.#end(id, download, (waiter) => waiter.reject(failure));
+    this.#reportFailed(download, failure);
+    this.#end(download, (waiter) => waiter.reject(failure));
     return { isDone: true };
   }
 
-  #end(id: string, download: Download, settle: (waiter: ContentWaiter) => void): void {
-    if (this.#wanted.get(id) === download) this.#wanted.delete(id);
+  /** What was prefetched for a document that is gone meanwhile. */
+  #isUnused({ id, waiters }: Download, error: unknown): boolean {
+    const isAbsent = error instanceof TransferError && error.fault === "absent";
+    return isAbsent && waiters.size === 0 && !this.#parts.contents.isReferenced(id);
+  }
+
+  /** That there is no space for what is prefetched is reported once, not for each content. */
+  #reportFailed({ waiters }: Download, error: unknown): void {
+    const isFull = error instanceof PeerError && error.code === "store.full";
+    const isReported = waiters.size > 0 || (isFull && this.#isFullReported);
+    if (isFull && waiters.size === 0) this.#isFullReported = true;
+    this.#parts.onFailed(error, isReported);
+  }
+
+  #end(download: Download, settle: (waiter: ContentWaiter) => void): void {
+    this.#forget(download);
     for (const waiter of download.waiters) settle(waiter);
+  }
+
+  #forget(download: Download): void {
+    const key = keyOf(download);
+    if (this.#wanted.get(key) === download) this.#wanted.delete(key);
   }
 }
 
-function otherContent(id: string, { len, mismatches }: Download): TransferError {
+function keyOf({ id, len }: TokenContent): string {
+  return `${id} ${len}`;
+}
+
+function otherContent({ id, len, mismatches }: Download): TransferError {
   const message = `expected ${len} bytes with the digest ${id} from the server, found other bytes`;
   return new TransferError(mismatches < MISMATCHES_MAX ? "later" : "refused", message);
 }

@@ -6,8 +6,6 @@
  * downloaded is a partial content, which outlives the process.
  */
 
-import type { PeerError } from "@bigpeer/protocol";
-
 export interface CreatedContent {
   /** SHA-256 of the content in base64url. */
   readonly id: string;
@@ -30,13 +28,18 @@ export interface PartialContent {
   close(): Promise<void>;
 }
 
+/** A partial content that no one works on. */
+export interface RestingContent {
+  readonly id: string;
+  readonly size: number;
+  /** When its last bytes came, in milliseconds. */
+  readonly atMs: number;
+}
+
 /** All of it may reject with PeerError `store.full` or `store.write_failed`. */
 export interface ContentPlace {
-  /** Stores a content; rejects with the error of `refuse` if that returns one for its size so far. */
-  create(
-    pieces: AsyncIterable<Uint8Array>,
-    refuse: (size: number) => PeerError | undefined,
-  ): Promise<CreatedContent>;
+  /** Stores a content. If `pieces` fails, nothing of it remains. */
+  create(pieces: AsyncIterable<Uint8Array>): Promise<CreatedContent>;
   has(id: string): Promise<boolean>;
   /** The content from a byte on. Fails with `store.corrupt` if it is not there or has another size. */
   read(id: string, len: number, offset: number): AsyncIterable<Uint8Array>;
@@ -45,6 +48,8 @@ export interface ContentPlace {
   remove(id: string): Promise<void>;
   /** All complete contents. */
   ids(): AsyncIterable<string>;
-  /** Removes partial contents that got nothing since `beforeMs`, and contents that were not created to the end. */
-  removeOld(beforeMs: number): Promise<void>;
+  /** All partial contents of downloads, those that got nothing for the longest time first. */
+  partials(): Promise<readonly RestingContent[]>;
+  /** Removes the partial content of an id. No one may have it open. */
+  discard(id: string): Promise<void>;
 }

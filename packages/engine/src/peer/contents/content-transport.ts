@@ -4,6 +4,7 @@
  */
 
 import type { ErrorCode } from "@bigpeer/protocol";
+import type { TokenContent } from "../../store/attachment-tokens.ts";
 import type { Cancel } from "./cancel.ts";
 import type { CreatedContent } from "./content-place.ts";
 
@@ -11,7 +12,7 @@ import type { CreatedContent } from "./content-place.ts";
  * - `lost`: the connection failed or ended.
  * - `later`: the server cannot take or give it now.
  * - `absent`: it is not on the server, or this peer may not read it.
- * - `refused`: the server does not take it.
+ * - `refused`: the server does not take it, or has another content than its token says.
  */
 export type TransferFault = "lost" | "later" | "absent" | "refused";
 
@@ -51,5 +52,5 @@ export interface ContentTransport {
     cancel: Cancel,
   ): Promise<number>;
   /** The content from a byte on, until it ends or the connection does. */
-  receive(id: string, offset: number, cancel: Cancel): AsyncIterable<Uint8Array>;
+  receive(content: TokenContent, offset: number, cancel: Cancel): AsyncIterable<Uint8Array>;
 }

@@ -4,7 +4,12 @@
 
 import { PeerError } from "@bigpeer/protocol";
 import type { ContentHash } from "./content-hash.ts";
-import type { ContentPlace, CreatedContent, PartialContent } from "./content-place.ts";
+import type {
+  ContentPlace,
+  CreatedContent,
+  PartialContent,
+  RestingContent,
+} from "./content-place.ts";
 
 export class MemoryContents implements ContentPlace {
   readonly #newHash: () => ContentHash;
@@ -15,17 +20,12 @@ export class MemoryContents implements ContentPlace {
     this.#newHash = newHash;
   }
 
-  async create(
-    pieces: AsyncIterable<Uint8Array>,
-    refuse: (size: number) => PeerError | undefined,
-  ): Promise<CreatedContent> {
+  async create(pieces: AsyncIterable<Uint8Array>): Promise<CreatedContent> {
     const hash = this.#newHash();
     const kept: Uint8Array[] = [];
     let len = 0;
     for await (const piece of pieces) {
       len += piece.length;
-      const refusal = refuse(len);
-      if (refusal !== undefined) throw refusal;
       hash.update(piece);
       // The caller may use its memory again.
       kept.push(piece.slice());
@@ -52,6 +52,8 @@ export class MemoryContents implements ContentPlace {
 
   async resume(id: string): Promise<PartialContent> {
     const pieces = this.#partial.get(id) ?? [];
+    // Behind those that were not continued for longer.
+    this.#partial.delete(id);
     this.#partial.set(id, pieces);
     const finish = (): boolean => this.#finish(id, pieces);
     return {
@@ -74,7 +76,16 @@ export class MemoryContents implements ContentPlace {
     yield* this.#contents.keys();
   }
 
-  async removeOld(): Promise<void> {}
+  /** None of them is ever old: it has no clock, and the bound on all contents counts them. */
+  async partials(): Promise<readonly RestingContent[]> {
+    return [...this.#partial].map(([id, pieces]) => {
+      return { id, size: sizeOf(pieces), atMs: Number.POSITIVE_INFINITY };
+    });
+  }
+
+  async discard(id: string): Promise<void> {
+    this.#partial.delete(id);
+  }
 
   #finish(id: string, pieces: readonly Uint8Array[]): boolean {
     this.#partial.delete(id);

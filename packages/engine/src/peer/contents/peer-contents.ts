@@ -6,6 +6,7 @@
 
 import { PeerError } from "@bigpeer/protocol";
 import type { Platform } from "../../platform.ts";
+import type { TokenContent } from "../../store/attachment-tokens.ts";
 import type { PeerStore } from "../peer-store.ts";
 import type { KnownSubscription } from "../subscriptions.ts";
 import { ContentDownloads } from "./content-downloads.ts";
@@ -13,6 +14,7 @@ import type { ContentPlace } from "./content-place.ts";
 import type { ContentTransport } from "./content-transport.ts";
 import { ContentUploads } from "./content-uploads.ts";
 import { DeviceContents } from "./device-contents.ts";
+import { DeviceSpace } from "./device-space.ts";
 import { Prefetches } from "./prefetches.ts";
 import { TransferQueue } from "./transfer-queue.ts";
 
@@ -51,15 +53,14 @@ const DOWNLOADS_AT_ONCE_MAX = 2;
 /** Uploads that wait are counted up to this number. */
 const COUNTED_MAX = 1000;
 
-export interface WantedContent {
-  readonly id: string;
-  readonly len: number;
-}
+/** What a fetch asks for. */
+export type WantedContent = TokenContent;
 
 export class PeerContents {
   /** The contents on the device. */
   readonly device: DeviceContents;
   readonly #options: PeerContentsOptions;
+  readonly #space: DeviceSpace;
   readonly #prefetches: Prefetches;
   readonly #forgetPending: () => void;
   readonly #downloads: ContentDownloads;
@@ -74,7 +75,7 @@ export class PeerContents {
 
   constructor(options: PeerContentsOptions) {
     this.#options = options;
-    const { store, place, transport, platform, wakeIn } = options;
+    const { store, place, transport, platform, wakeIn, bytesMax } = options;
     const contents = new DeviceContents(store.store);
     this.device = contents;
     store.gate = {
@@ -82,7 +83,7 @@ export class PeerContents {
       holds: (view, steps) => contents.holds(view, steps),
       applied: (batch) => this.#prefetches.applied(batch),
     };
-    this.#forgetPending = store.onPending(() => this.#uploading.look());
+    this.#forgetPending = store.onPending(() => this.#uploading.lookSoon());
     this.#prefetches = new Prefetches(store.store, (wanted) => this.#prefetch(wanted));
     const onError = (error: unknown): void => this.#fail(error);
     const uploads = new ContentUploads({
@@ -95,14 +96,20 @@ export class PeerContents {
         this.#sentBytes += bytes;
       },
     });
+    const wantedIds = (): ReadonlySet<string> => this.#downloads.ids;
+    this.#space = new DeviceSpace({ contents, place, bytesMax, wantedIds });
     this.#downloads = new ContentDownloads({
       contents,
       place,
       transport,
       now: () => platform.now(),
-      makeRoom: (bytes) => this.#makeRoom(bytes),
+      space: this.#space,
       onBytes: (bytes) => {
         this.#receivedBytes += bytes;
+      },
+      onFailed: (error, isReported) => {
+        if (isReported) this.#failedCount++;
+        else this.#fail(error);
       },
     });
     const queue = { platform, wakeIn, onError };
@@ -155,22 +162,18 @@ export class PeerContents {
   }
 
   async #create(pieces: AsyncIterable<Uint8Array>): Promise<WantedContent> {
-    const { device: contents } = this;
-    const { place, platform, bytesMax } = this.#options;
-    const tooMuch = (size: number): PeerError | undefined =>
-      size > bytesMax ? noRoom(size, bytesMax) : undefined;
-    const created = await place.create(pieces, tooMuch);
-    const { id, len } = created;
-    if (contents.record(id) === undefined) {
-      try {
-        await this.#makeRoom(len);
-      } catch (error) {
-        await place.remove(id);
-        throw error;
-      }
+    const { place, platform } = this.#options;
+    const space = this.#space;
+    const share = space.share();
+    try {
+      const created = await place.create(space.bounded(share, pieces));
+      await space.settle(share, () => this.device.add(created, platform.now()));
+      const { id, len } = created;
+      this.#downloads.arrived({ id, len });
+      return { id, len };
+    } finally {
+      space.release(share);
     }
-    await contents.add(created, platform.now());
-    return { id, len };
   }
 
   /**
@@ -188,7 +191,7 @@ export class PeerContents {
     }
     let leave: (() => boolean) | undefined;
     const arrived = new Promise<void>((resolve, reject) => {
-      leave = this.#downloads.wait(id, len, { onProgress, resolve, reject });
+      leave = this.#downloads.wait({ id, len }, { onProgress, resolve, reject });
     });
     this.#downloading.look();
     const cancel = (): void => {
@@ -202,7 +205,11 @@ export class PeerContents {
    * ends it.
    */
   prefetch(subscription: KnownSubscription): () => void {
-    return this.#prefetches.add(subscription);
+    const end = this.#prefetches.add(subscription);
+    return () => {
+      end();
+      this.#endPrefetched();
+    };
   }
 
   read({ id, len }: WantedContent, offset = 0): AsyncIterable<Uint8Array> {
@@ -234,7 +241,7 @@ export class PeerContents {
       if (this.#arriving > 0 || this.#downloading.runningCount > 0) break;
       if (contents.record(id) === undefined) await place.remove(id);
     }
-    await place.removeOld(platform.now() - PARTIAL_MS);
+    await this.#space.discardOld(platform.now() - PARTIAL_MS);
   }
 
   /**
@@ -248,26 +255,17 @@ export class PeerContents {
     return record.proof !== undefined || contents.isReferenced(id);
   }
 
-  async #makeRoom(bytes: number): Promise<void> {
-    const { device: contents } = this;
-    const { bytesMax } = this.#options;
-    if (bytes > bytesMax) throw noRoom(bytes, bytesMax);
-    let excess = contents.bytes + bytes - bytesMax;
-    if (excess <= 0) return;
-    for (const { id, len } of contents.removable()) {
-      await contents.remove(id);
-      await this.#options.place.remove(id);
-      excess -= len;
-      if (excess <= 0) return;
-    }
-    throw noRoom(bytes, bytesMax);
-  }
-
   #prefetch(wanted: Iterable<WantedContent>): void {
-    for (const { id, len } of wanted) {
-      if (this.device.record(id) === undefined) this.#downloads.prefetch(id, len);
+    for (const content of wanted) {
+      if (this.device.record(content.id) === undefined) this.#downloads.prefetch(content);
     }
     this.#downloading.look();
+  }
+
+  /** What only a subscription wanted that has ended is not downloaded. */
+  #endPrefetched(): void {
+    const ended = this.#downloads.prefetchOnly(this.#prefetches.ids());
+    for (const id of ended) this.#downloading.cancel(id);
   }
 
   #checkOpen(): void {
@@ -278,10 +276,4 @@ export class PeerContents {
     this.#failedCount++;
     this.#options.onError(error);
   }
-}
-
-function noRoom(bytes: number, bytesMax: number): PeerError {
-  const message = `expected at most ${bytesMax} bytes of attachments on this device; ${bytes} more do not fit`;
-  const hint = "raise attachmentBytesMax, or delete or EVICT documents that refer to attachments";
-  return new PeerError("store.full", message, { hint });
 }

@@ -37,6 +37,17 @@ export class Prefetches {
     };
   }
 
+  /** The attachments of documents that the subscriptions cover. */
+  ids(): ReadonlySet<string> {
+    return this.#store.read((view) => {
+      const ids = new Set<string>();
+      for (const { known } of this.#wanted.values()) {
+        for (const { id } of coveredTokens(view, known)) ids.add(id);
+      }
+      return ids;
+    });
+  }
+
   /** A batch of the server was applied. */
   applied({ parts }: ConfirmedBatch): void {
     if (this.#wanted.size === 0) return;

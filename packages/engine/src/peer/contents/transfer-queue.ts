@@ -1,7 +1,6 @@
 /**
- * TransferQueue: runs transfers, a few at the same time, and repeats those that failed. What has to
- * be transferred it asks again each time, so nothing has to be told when something is no longer
- * wanted.
+ * TransferQueue: runs transfers, a few at the same time, and repeats those that failed. It asks each
+ * time what has to be transferred, so no one has to say that something is no longer wanted.
  */
 
 import type { Platform } from "../../platform.ts";
@@ -35,6 +34,9 @@ export interface TransferQueueOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** `lookSoon` spends at most this share of the time with looking. */
+const LOOK_SHARE = 0.1;
+
 interface Running {
   readonly cancel: Cancel;
   readonly done: Promise<void>;
@@ -46,6 +48,9 @@ export class TransferQueue {
   readonly #running = new Map<string, Running>();
   #isOn = false;
   #stopWaiting: (() => void) | undefined;
+  #stopLooking: (() => void) | undefined;
+  /** How long the last look took. */
+  #lookMs = 0;
 
   constructor(options: TransferQueueOptions) {
     this.#options = options;
@@ -62,6 +67,8 @@ export class TransferQueue {
     this.#isOn = false;
     this.#stopWaiting?.();
     this.#stopWaiting = undefined;
+    this.#stopLooking?.();
+    this.#stopLooking = undefined;
     for (const { cancel } of this.#running.values()) cancel.cancel();
     while (this.#running.size > 0) {
       await Promise.all([...this.#running.values()].map(({ done }) => done));
@@ -82,10 +89,24 @@ export class TransferQueue {
     return this.#running.size;
   }
 
+  /** As `look`, for what happens often: a look may have to read many writes. */
+  lookSoon(): void {
+    if (!this.#isOn || this.#stopLooking !== undefined) return;
+    const waitMs = Math.round(this.#lookMs / LOOK_SHARE);
+    if (waitMs === 0) return this.look();
+    this.#stopLooking = this.#options.wakeIn(waitMs, () => {
+      this.#stopLooking = undefined;
+      this.look();
+    });
+  }
+
   /** Starts what is due. */
   look(): void {
     if (!this.#isOn) return;
+    const { platform } = this.#options;
+    const since = platform.elapsed();
     const wanted = this.#options.wanted();
+    this.#lookMs = platform.elapsed() - since;
     for (const transfer of wanted) {
       if (this.#running.size >= this.#options.atOnceMax) break;
       if (this.#running.has(transfer.id) || !this.#attempts.isDue(transfer.id)) continue;

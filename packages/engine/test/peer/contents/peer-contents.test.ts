@@ -6,61 +6,16 @@
 import { type Operation, PeerError } from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
 import { TransferError } from "../../../src/peer/contents/content-transport.ts";
-import { MemoryContents } from "../../../src/peer/contents/memory-contents.ts";
-import { CONTENT_GRACE_MS, PeerContents } from "../../../src/peer/contents/peer-contents.ts";
-import { ContentServer, idOf, testHash } from "../../support/content-server.ts";
-import { type PeerPair, peerPair, reopen, welcome, write } from "../../support/peer-pair.ts";
-
-const BYTES_MAX = 1000;
-
-interface Rig {
-  readonly pair: PeerPair;
-  readonly server: ContentServer;
-  readonly place: MemoryContents;
-  readonly contents: PeerContents;
-  readonly errors: unknown[];
-}
-
-async function rig({ bytesMax = BYTES_MAX } = {}): Promise<Rig> {
-  return open(await peerPair(), new MemoryContents(testHash), bytesMax);
-}
-
-function open(pair: PeerPair, place: MemoryContents, bytesMax = BYTES_MAX): Rig {
-  const server = new ContentServer();
-  const errors: unknown[] = [];
-  let elapsed = 0;
-  const contents = new PeerContents({
-    store: pair.peer,
-    place,
-    transport: server,
-    platform: { ...pair.platform, now: () => pair.platform.nowMs, elapsed: () => elapsed },
-    // The clock of the test moves on by itself, so that what waits becomes due.
-    wakeIn: (ms, wake) => {
-      const timer = setTimeout(() => {
-        elapsed += ms;
-        wake();
-      }, 1);
-      return () => clearTimeout(timer);
-    },
-    bytesMax,
-    onError: (error) => errors.push(error),
-  });
-  return { pair, server, place, contents, errors };
-}
-
-async function* pieces(...texts: string[]): AsyncIterable<Uint8Array> {
-  for (const text of texts) yield new TextEncoder().encode(text);
-}
-
-function referTo(id: string, token: { readonly id: string; readonly len: number }): Operation {
-  return {
-    kind: "insert",
-    collection: "c",
-    id,
-    fields: { photo: { ...token, metadata: {} } },
-    types: { photo: "attachment" },
-  };
-}
+import { CONTENT_GRACE_MS } from "../../../src/peer/contents/peer-contents.ts";
+import {
+  type ContentRig,
+  contentRig,
+  openContents,
+  pieces,
+  referTo,
+} from "../../support/content-rig.ts";
+import { idOf } from "../../support/content-server.ts";
+import { reopen, welcome, write } from "../../support/peer-pair.ts";
 
 const plain = (id: string): Operation => ({
   kind: "insert",
@@ -69,12 +24,12 @@ const plain = (id: string): Operation => ({
   fields: { n: 1 },
 });
 
-function uploads({ pair }: Rig): Promise<readonly unknown[]> {
+function uploads({ pair }: ContentRig): Promise<readonly unknown[]> {
   return pair.peer.sequence(0, 10);
 }
 
 test("[S90] an upload waits for the content that it refers to, and all after it wait too", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const token = await each.contents.create(pieces("hello ", "world"));
   expect(token).toEqual({ id: idOf(Buffer.from("hello world")), len: 11 });
   await write(each.pair, plain("a"));
@@ -88,7 +43,7 @@ test("[S90] an upload waits for the content that it refers to, and all after it 
 });
 
 test("[S90] an upload goes on where it was cut, and sends no byte twice", async () => {
-  const each = await rig();
+  const each = await contentRig();
   each.server.cutAfter = 3;
   const token = await each.contents.create(pieces("0123456789", "abcdefghij"));
   await write(each.pair, referTo("a", token));
@@ -99,7 +54,7 @@ test("[S90] an upload goes on where it was cut, and sends no byte twice", async 
 });
 
 test("a content that the server has is not sent", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const bytes = Buffer.from("known to the server");
   each.server.stored.set(idOf(bytes), bytes);
   const token = await each.contents.create(pieces("known to the server"));
@@ -111,7 +66,7 @@ test("a content that the server has is not sent", async () => {
 });
 
 test("[S90] a content that no write refers to is not uploaded", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const draft = await each.contents.create(pieces("draft"));
   const used = await each.contents.create(pieces("used"));
   await write(each.pair, referTo("a", used));
@@ -122,19 +77,19 @@ test("[S90] a content that no write refers to is not uploaded", async () => {
 });
 
 test("[S90] after a restart of the peer, uploads still wait for their contents", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const token = await each.contents.create(pieces("hello"));
   await write(each.pair, referTo("a", token));
   await each.contents.close();
   await reopen(each.pair, { isCrash: true });
-  const again = open(each.pair, each.place);
+  const again = openContents(each.pair, each.place);
   await welcome(each.pair);
   expect(await uploads(again)).toHaveLength(0);
   expect(again.contents.device.awaited(10)).toMatchObject([{ id: token.id, len: 5 }]);
 });
 
 test("[S38] a server with another history gets the content again before the document", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const token = await each.contents.create(pieces("hello"));
   await each.contents.device.setStored(token.id);
   await write(each.pair, referTo("a", token));
@@ -150,7 +105,7 @@ test("[S38] a server with another history gets the content again before the docu
 });
 
 test("a content that the server refuses is reported, and its document does not wait for it", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const token = await each.contents.create(pieces("too large"));
   await write(each.pair, referTo("a", token));
   each.server.fault = new TransferError("refused", "413: too large", {
@@ -164,7 +119,7 @@ test("a content that the server refuses is reported, and its document does not w
 });
 
 test("[S90] while the store of the device is full, the document goes on waiting for its content", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const token = await each.contents.create(pieces("hello"));
   await write(each.pair, referTo("a", token));
   const full = new PeerError("store.full", "the disk is full");
@@ -178,7 +133,7 @@ test("[S90] while the store of the device is full, the document goes on waiting 
 });
 
 test("a content that is gone from the device is reported, and its document does not wait for it", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const token = await each.contents.create(pieces("deleted by hand"));
   await write(each.pair, referTo("a", token));
   await each.place.remove(token.id);
@@ -189,7 +144,7 @@ test("a content that is gone from the device is reported, and its document does 
 });
 
 test("a fetch goes on where it was cut, and sends no byte twice", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const bytes = Buffer.from("0123456789abcdefghij");
   each.server.stored.set(idOf(bytes), bytes);
   each.server.cutAfter = 3;
@@ -204,7 +159,7 @@ test("a fetch goes on where it was cut, and sends no byte twice", async () => {
 });
 
 test("a fetch waits for a content that is not on the server yet", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const bytes = Buffer.from("later");
   each.contents.start();
   const { arrived } = each.contents.fetch({ id: idOf(bytes), len: 5 }, () => {});
@@ -216,7 +171,7 @@ test("a fetch waits for a content that is not on the server yet", async () => {
 });
 
 test("a cancelled fetch ends, and the next one continues it", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const bytes = Buffer.from("0123456789");
   const wanted = { id: idOf(bytes), len: 10 };
   each.server.stored.set(wanted.id, bytes);
@@ -233,7 +188,7 @@ test("a cancelled fetch ends, and the next one continues it", async () => {
 });
 
 test("bytes that are not the content are not kept, and end the fetch after a few attempts", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const wanted = { id: idOf(Buffer.from("right")), len: 5 };
   each.server.forged.set(wanted.id, Buffer.from("wrong"));
   each.contents.start();
@@ -245,11 +200,16 @@ test("bytes that are not the content are not kept, and end the fetch after a few
   await expect(each.contents.fetch(wanted, () => {}).arrived).rejects.toMatchObject({
     code: "attachment.invalid",
   });
+  expect(each.contents.stats.failedCount).toBe(2);
+  // Nothing of it spoils the next download.
+  each.server.forged.clear();
+  each.server.stored.set(wanted.id, Buffer.from("right"));
+  await each.contents.fetch(wanted, () => {}).arrived;
   await each.contents.close();
 });
 
 test("contents that the server has make room for others; own ones that it lacks do not", async () => {
-  const each = await rig({ bytesMax: 10 });
+  const each = await contentRig({ bytesMax: 10 });
   const [old, own] = [Buffer.from("fetched"), "own"];
   each.server.stored.set(idOf(old), old);
   each.contents.start();
@@ -267,10 +227,10 @@ test("contents that the server has make room for others; own ones that it lacks 
 });
 
 test("[K95] content that no document has referred to for a day is removed, with files without a record", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const draft = await each.contents.create(pieces("draft"));
   const used = await each.contents.create(pieces("used"));
-  const stray = await each.place.create(pieces("stray"), () => undefined);
+  const stray = await each.place.create(pieces("stray"));
   await write(each.pair, referTo("a", used));
   await each.contents.maintain();
   expect(await each.place.has(draft.id)).toBe(true);
@@ -284,7 +244,7 @@ test("[K95] content that no document has referred to for a day is removed, with 
 });
 
 test("[P17] a fetched content that no document here refers to is asked for again", async () => {
-  const each = await rig();
+  const each = await contentRig();
   const bytes = Buffer.from("secret");
   const wanted = { id: idOf(bytes), len: 6 };
   each.server.stored.set(wanted.id, bytes);

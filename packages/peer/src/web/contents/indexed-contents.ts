@@ -13,6 +13,7 @@ import type {
   ContentPlace,
   CreatedContent,
   PartialContent,
+  RestingContent,
 } from "@bigpeer/engine/peer";
 import { PeerError } from "@bigpeer/protocol";
 import type { IndexedDb, IndexedRange } from "../storage/indexed-db.ts";
@@ -61,18 +62,11 @@ export class IndexedContents implements ContentPlace {
     this.#newHash = newHash;
   }
 
-  async create(
-    pieces: AsyncIterable<Uint8Array>,
-    refuse: (size: number) => PeerError | undefined,
-  ): Promise<CreatedContent> {
+  async create(pieces: AsyncIterable<Uint8Array>): Promise<CreatedContent> {
     const name = crypto.randomUUID();
     const holder = this.#newHolder(name, name);
     try {
-      for await (const piece of pieces) {
-        const refusal = refuse(holder.size + piece.length);
-        if (refusal !== undefined) throw refusal;
-        await holder.append(piece);
-      }
+      for await (const piece of pieces) await holder.append(piece);
       const { id, proof } = holder.hash.digests();
       await this.#complete(id, name, holder);
       return { id, len: holder.size, proof };
@@ -142,14 +136,20 @@ export class IndexedContents implements ContentPlace {
     yield* (await this.#database.read(CONTENT, (store) => store.getAllKeys())) as string[];
   }
 
-  async removeOld(beforeMs: number): Promise<void> {
-    for (const key of await this.#partialKeys()) {
-      const partial = await this.#partialOf(key);
-      const isDownload = partial !== undefined && partial.holder !== key;
-      if (!isDownload || partial.atMs >= beforeMs) continue;
-      this.#hashes.delete(key);
-      await this.#removePartial(key, partial.holder);
+  async partials(): Promise<readonly RestingContent[]> {
+    const found: RestingContent[] = [];
+    for (const id of await this.#partialKeys()) {
+      const partial = await this.#partialOf(id);
+      if (partial === undefined || partial.holder === id) continue;
+      found.push({ id, size: partial.size, atMs: partial.atMs });
     }
+    return found.sort((a, b) => a.atMs - b.atMs);
+  }
+
+  async discard(id: string): Promise<void> {
+    const holder = this.#hashes.get(id)?.name ?? (await this.#partialOf(id))?.holder;
+    this.#hashes.delete(id);
+    if (holder !== undefined) await this.#removePartial(id, holder);
   }
 
   async close(): Promise<void> {

@@ -23,8 +23,6 @@ async function* megabytes(count: number, failure?: Error): AsyncIterable<Uint8Ar
   if (failure !== undefined) throw failure;
 }
 
-const NO_REFUSAL = (): undefined => undefined;
-
 function recordsOf(disk: SimulatedDisk, store: string): number {
   return disk.databases.get("contents")?.stores.get(store)?.size ?? 0;
 }
@@ -36,7 +34,7 @@ test("[K96] of a content whose creation was interrupted, the next opening remove
     yield* megabytes(3);
     await new Promise(() => {});
   };
-  void contents.create(pieces(), NO_REFUSAL);
+  void contents.create(pieces());
   await expect.poll(() => recordsOf(disk, "piece")).toBe(3);
   await IndexedContents.open(disk.start(), "contents", contentHash);
   expect([recordsOf(disk, "piece"), recordsOf(disk, "partial")]).toEqual([0, 0]);
@@ -46,8 +44,8 @@ test("a content that is created twice has its pieces once", async () => {
   const disk = new SimulatedDisk();
   const contents = await IndexedContents.open(disk.start(), "contents", contentHash);
   const [first, second] = await Promise.all([
-    contents.create(megabytes(2), NO_REFUSAL),
-    contents.create(megabytes(2), NO_REFUSAL),
+    contents.create(megabytes(2)),
+    contents.create(megabytes(2)),
   ]);
   expect(second).toEqual(first);
   expect(["content", "partial", "piece"].map((name) => recordsOf(disk, name))).toEqual([1, 0, 2]);
@@ -60,7 +58,7 @@ test("a full storage is store.full, and leaves nothing of the content", async ()
   const contents = await IndexedContents.open(disk.start(), "contents", contentHash);
   let count = 0;
   disk.faultAt = () => (++count === 3 ? "quota" : undefined);
-  const created = contents.create(megabytes(4), NO_REFUSAL);
+  const created = contents.create(megabytes(4));
   await expect(created).rejects.toMatchObject({ code: "store.full" });
   await expect(created).rejects.toBeInstanceOf(PeerError);
   expect([recordsOf(disk, "piece"), recordsOf(disk, "partial")]).toEqual([0, 0]);
@@ -71,7 +69,7 @@ test("a connection that the browser drops is opened again", async () => {
   const contents = await IndexedContents.open(disk.start(), "contents", contentHash);
   let count = 0;
   disk.faultAt = () => (++count % 3 === 2 ? "closed" : undefined);
-  const { id, len } = await contents.create(megabytes(5), NO_REFUSAL);
+  const { id, len } = await contents.create(megabytes(5));
   disk.faultAt = () => undefined;
   let size = 0;
   for await (const piece of contents.read(id, len, 0)) size += piece.length;
@@ -81,8 +79,8 @@ test("a connection that the browser drops is opened again", async () => {
 test("[K96] a crash takes no complete content away, and of a download at most its end", async () => {
   const disk = new SimulatedDisk();
   const contents = await IndexedContents.open(disk.start(), "contents", contentHash);
-  const { id, len } = await contents.create(megabytes(2), NO_REFUSAL);
-  const other = await contents.create(megabytes(3), NO_REFUSAL);
+  const { id, len } = await contents.create(megabytes(2));
+  const other = await contents.create(megabytes(3));
   await contents.remove(other.id);
   const download = await contents.resume(other.id);
   for await (const piece of megabytes(2)) await download.append(piece);

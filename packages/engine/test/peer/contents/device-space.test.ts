@@ -1,0 +1,136 @@
+/**
+ * The space of contents on a device: whatever arrives at the same time or was given up, all of it
+ * stays within the bound.
+ */
+
+import { expect, test, vi } from "vitest";
+import type { PeerContents } from "../../../src/peer/contents/peer-contents.ts";
+import { type ContentRig, contentRig, pieces, referTo } from "../../support/content-rig.ts";
+import { idOf } from "../../support/content-server.ts";
+import { ALL, send, serverWrite, write } from "../../support/peer-pair.ts";
+
+/** Bytes on the device, of downloads too that are not complete. */
+async function bytesOn({ place, contents }: ContentRig): Promise<number> {
+  const partials = await place.partials();
+  return partials.reduce((sum, { size }) => sum + size, contents.stats.storedBytes);
+}
+
+function storedOn({ server }: ContentRig, text: string): { id: string; len: number } {
+  const bytes = Buffer.from(text);
+  server.stored.set(idOf(bytes), bytes);
+  return { id: idOf(bytes), len: bytes.length };
+}
+
+function outcomeOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => "done",
+    (error: unknown) => (error as { readonly code: unknown }).code,
+  );
+}
+
+/** A stream whose pieces come when the test says so. */
+function heldPieces(texts: readonly string[]): {
+  readonly pieces: AsyncIterable<Uint8Array>;
+  readonly go: () => void;
+} {
+  let go: (() => void) | undefined;
+  const held = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const later = async function* (): AsyncIterable<Uint8Array> {
+    for (const [i, text] of texts.entries()) {
+      if (i === 1) await held;
+      yield Buffer.from(text);
+    }
+  };
+  return { pieces: later(), go: () => go?.() };
+}
+
+async function giveUpAfter(
+  contents: PeerContents,
+  content: { readonly id: string; readonly len: number },
+  bytes: number,
+): Promise<void> {
+  const fetching = contents.fetch(content, (received) => {
+    if (received >= bytes) fetching.cancel();
+  });
+  await vi.waitFor(() => expect(contents.stats.downloadsWaiting).toBe(0));
+}
+
+test("two contents that are created at the same time do not take the same space", async () => {
+  const each = await contentRig({ bytesMax: 10 });
+  const [one, two] = [heldPieces(["123", "456"]), heldPieces(["abc", "def"])];
+  const outcomes = [outcomeOf(each.contents.create(one.pieces))];
+  outcomes.push(outcomeOf(each.contents.create(two.pieces)));
+  one.go();
+  two.go();
+  expect(new Set(await Promise.all(outcomes))).toEqual(new Set(["done", "store.full"]));
+  expect(each.contents.stats.storedBytes).toBe(6);
+  // What the refused one had taken is free again.
+  await each.contents.create(pieces("1234"));
+});
+
+test("two contents that are fetched at the same time do not take the same space", async () => {
+  const each = await contentRig({ bytesMax: 10 });
+  each.contents.start();
+  const wanted = [storedOn(each, "123456"), storedOn(each, "abcdef")];
+  const outcomes = await Promise.all(
+    wanted.map((content) => outcomeOf(each.contents.fetch(content, () => {}).arrived)),
+  );
+  expect(outcomes).toContain("done");
+  expect(await bytesOn(each)).toBeLessThanOrEqual(10);
+  await each.contents.close();
+});
+
+test("downloads that were given up count, and make room for others", async () => {
+  const each = await contentRig({ bytesMax: 20 });
+  each.server.pieceSize = 1;
+  each.contents.start();
+  for (const text of ["0123456789abcde", "ABCDEFGHIJKLMNO", "zyxwvutsrqponml"]) {
+    await giveUpAfter(each.contents, storedOn(each, text), 10);
+    expect(await bytesOn(each)).toBeLessThanOrEqual(20);
+  }
+  await each.contents.create(pieces("own content of 20 b."));
+  expect(await bytesOn(each)).toBe(20);
+  await each.contents.close();
+});
+
+test("of a download that was given up, what came is part of the space of the next attempt", async () => {
+  const each = await contentRig({ bytesMax: 10 });
+  each.server.pieceSize = 1;
+  const content = storedOn(each, "0123456789");
+  each.contents.start();
+  await giveUpAfter(each.contents, content, 6);
+  await each.contents.fetch(content, () => {}).arrived;
+  expect(each.server.receivedBytes).toBeLessThanOrEqual(11);
+  await each.contents.close();
+});
+
+test("a content that does not fit removes nothing", async () => {
+  const each = await contentRig({ bytesMax: 10 });
+  each.contents.start();
+  const fetched = storedOn(each, "12345");
+  await each.contents.fetch(fetched, () => {}).arrived;
+  await each.contents.create(pieces("own"));
+  expect(await outcomeOf(each.contents.create(pieces("8 bytes.")))).toBe("store.full");
+  expect(await each.place.has(fetched.id)).toBe(true);
+  await each.contents.close();
+});
+
+test("what is prefetched takes no space from contents of documents; that it is full is reported once", async () => {
+  const each = await contentRig({ bytesMax: 10 });
+  each.contents.start();
+  const used = storedOn(each, "12345678");
+  await write(each.pair, referTo("a", used));
+  await each.contents.fetch(used, () => {}).arrived;
+  const known = each.pair.peer.subscription(ALL);
+  each.contents.prefetch(known);
+  for (const text of ["abcdef", "ghijkl"]) {
+    await serverWrite(each.pair, referTo(text, storedOn(each, text)));
+  }
+  await send(each.pair, known.key, "abcdef", "ghijkl");
+  await vi.waitFor(() => expect(each.contents.stats.failedCount).toBe(2));
+  expect(each.errors).toMatchObject([{ code: "store.full" }]);
+  expect(await each.place.has(used.id)).toBe(true);
+  await each.contents.close();
+});
