@@ -19,6 +19,7 @@ mkdirSync(join(publicDir, "assets", "empty"), { recursive: true });
 mkdirSync(join(publicDir, ".well-known"));
 mkdirSync(join(publicDir, "help"));
 mkdirSync(join(publicDir, "docs"));
+mkdirSync(join(publicDir, "sdk"));
 const SCRIPT = `export const text = "${"a".repeat(5000)}";`;
 writeFileSync(join(publicDir, "assets", "app.js"), SCRIPT);
 writeFileSync(join(publicDir, "assets", "film.mp4"), Buffer.alloc(3 * 1024 * 1024, 7));
@@ -29,6 +30,7 @@ writeFileSync(join(publicDir, ".env"), "SECRET=1");
 writeFileSync(join(publicDir, ".well-known", "app.json"), "{}");
 writeFileSync(join(publicDir, "help", "index.html"), "<p>help</p>");
 writeFileSync(join(publicDir, "docs", "mine.html"), "<p>mine</p>");
+writeFileSync(join(publicDir, "sdk", "mine.js"), "mine");
 writeFileSync(join(folder, "secret.txt"), "secret");
 symlinkSync(join(folder, "secret.txt"), join(publicDir, "out.txt"));
 symlinkSync(join(publicDir, "LICENSE"), join(publicDir, "inside.txt"));
@@ -158,6 +160,7 @@ test("paths of the server and of apps go before files", async () => {
   expect((await get("/api/v4/a.txt")).status).toBe(404);
   expect(await (await get("/readyz")).text()).not.toBe("mine");
   expect((await get("/docs/mine.html")).status).toBe(404);
+  expect((await get("/sdk/mine.js")).status).toBe(404);
 });
 
 test("the start page of the server is shown until there is an index.html", async () => {
