@@ -8,7 +8,7 @@ import { transfer } from "../../../prove/attachments/transfers.mjs";
 
 test("files arrive whole, though connections are cut and processes killed", async () => {
   const result = await transfer({
-    files: 25,
+    files: 10,
     sizeMax: 100_000_000,
     large: 1_000_000_000,
     cutMs: 1000,

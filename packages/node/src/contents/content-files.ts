@@ -34,7 +34,11 @@ const PIECE_BYTES = 256 * 1024;
 
 /** A download and the hash of its bytes so far, so that a cut does not read them again. */
 interface Hashed {
-  readonly hash: ContentHash;
+  /**
+   * Undefined if bytes came in an earlier life of the process. Then the file is read once, at the end:
+   * a process that ends often would not get further if it read the file each time it begins.
+   */
+  readonly hash: ContentHash | undefined;
   size: number;
 }
 
@@ -91,7 +95,7 @@ export class ContentFiles implements ContentPlace {
     const file = await open(path, "a+", MODE);
     try {
       const { size } = await file.stat();
-      return this.#partial(id, file, await this.#hashOf(id, path, size));
+      return this.#partial(id, file, this.#hashOf(id, size));
     } catch (error) {
       await file.close();
       throw error;
@@ -146,12 +150,13 @@ export class ContentFiles implements ContentPlace {
           this.#hashes.delete(id);
           throw this.#explained(error);
         }
-        hashed.hash.update(bytes);
+        hashed.hash?.update(bytes);
         hashed.size += bytes.length;
       },
       finish: async () => {
         this.#hashes.delete(id);
-        const isRight = hashed.hash.digests().id === id;
+        const hash = hashed.hash ?? (await this.#hashOfFile(path));
+        const isRight = hash.digests().id === id;
         if (isRight) await file.sync();
         await close();
         if (isRight) await this.#place(path, id);
@@ -162,17 +167,20 @@ export class ContentFiles implements ContentPlace {
     };
   }
 
-  /** The hash of a download that this process began is known; another is read once. */
-  async #hashOf(id: string, path: string, size: number): Promise<Hashed> {
+  #hashOf(id: string, size: number): Hashed {
     const known = this.#hashes.get(id);
     if (known?.size === size) return known;
-    const hash = this.#newHash();
-    if (size > 0) for await (const piece of piecesOf(path)) hash.update(piece);
-    const hashed = { hash, size };
+    const hashed: Hashed = { hash: size === 0 ? this.#newHash() : undefined, size };
     const [oldest] = this.#hashes.keys();
     if (this.#hashes.size >= HASHES_MAX && oldest !== undefined) this.#hashes.delete(oldest);
     this.#hashes.set(id, hashed);
     return hashed;
+  }
+
+  async #hashOfFile(path: string): Promise<ContentHash> {
+    const hash = this.#newHash();
+    for await (const piece of piecesOf(path)) hash.update(piece);
+    return hash;
   }
 
   async #place(from: string, id: string): Promise<void> {

@@ -4,9 +4,10 @@
 
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { ContentHash } from "@bigpeer/engine/peer";
 import { expect, test } from "vitest";
 import { contentPlaceContract } from "../../../engine/test/contract/content-place-contract.ts";
-import { testHash } from "../../../engine/test/support/content-server.ts";
+import { idOf, testHash } from "../../../engine/test/support/content-server.ts";
 import { ContentFiles } from "../../src/contents/content-files.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -29,6 +30,32 @@ test("only the owner can read the files, and what a crash left is removed", asyn
   const path = join(folder, id.slice(0, 2), id);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(readdirSync(join(folder, "partial"))).toEqual([]);
+});
+
+test("a process that goes on with a download does not read what came before until it is complete", async () => {
+  const folder = join(temporaryFolder(), "attachments");
+  const id = idOf(Buffer.from("abcdef"));
+  let hashedBytes = 0;
+  const counted = (): ContentHash => {
+    const hash = testHash();
+    return {
+      update: (bytes) => {
+        hashedBytes += bytes.length;
+        hash.update(bytes);
+      },
+      digests: () => hash.digests(),
+    };
+  };
+  for (const part of ["ab", "cd", "ef"]) {
+    hashedBytes = 0;
+    const place = await ContentFiles.open(folder, counted);
+    const partial = await place.resume(id);
+    await partial.append(Buffer.from(part));
+    if (part === "ef") expect(await partial.finish()).toBe(true);
+    await partial.close();
+    // The first process hashes its bytes as they come; the last one reads the whole file, once.
+    expect(hashedBytes).toBe({ ab: 2, cd: 0, ef: 6 }[part]);
+  }
 });
 
 test("an id that is not one reaches no file", async () => {
