@@ -53,9 +53,7 @@ const SYNC = `(({ textContent, title }) => [textContent, title].filter(Boolean).
 async function add(page: OpenPage, title: string): Promise<void> {
   await page.evaluate(`(() => {
     const input = document.querySelector("#new-title");
-    const { set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
-    set.call(input, ${JSON.stringify(title)});
-    input.dispatchEvent(new Event("input", { bubbles: true }));
+    input.value = ${JSON.stringify(title)};
     input.form.requestSubmit();
   })()`);
 }

@@ -17,19 +17,13 @@ const REMOVE = "DELETE FROM tasks WHERE _id = :id";
 
 export function NewTask() {
   const { execute, error } = useMutation(ADD);
-  const [title, setTitle] = useState("");
   const add = (event) => {
     event.preventDefault();
-    if (title.trim() === "") return;
-    const task = {
-      title: title.trim(),
-      isDone: false,
-      votes: 0,
-      by: myName,
-      createdAt: Date.now(),
-    };
-    void execute({ task });
-    setTitle("");
+    const form = event.currentTarget;
+    const title = new FormData(form).get("title").trim();
+    form.reset();
+    if (title === "") return;
+    void execute({ task: { title, isDone: false, votes: 0, by: myName, createdAt: Date.now() } });
   };
   return (
     <form className="new-task" onSubmit={add}>
@@ -38,8 +32,7 @@ export function NewTask() {
       </label>
       <input
         id="new-title"
-        value={title}
-        onChange={({ target }) => setTitle(target.value)}
+        name="title"
         placeholder="What needs to be done?"
         autoComplete="off"
         enterKeyHint="done"
