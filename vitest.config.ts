@@ -29,7 +29,10 @@ const setupFiles = ["./test/support/patient-waits.ts"];
 const longTests = ["packages/*/test/**/*.long.test.ts", "test/**/*.long.test.ts"];
 
 /** Wait for a browser for most of their time. */
-const browserTests = ["packages/peer/test/web/**/*.long.test.ts"];
+const browserTests = [
+  "packages/peer/test/web/**/*.long.test.ts",
+  "packages/peer/test/react/*.long.test.ts",
+];
 
 /** Files of many processes that leave room for one other: the first has bounds on the time without writes. */
 const pairs = [

@@ -10,6 +10,7 @@
  */
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -20,7 +21,7 @@ import {
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { listPages, readRepository } from "./page-list.mjs";
-import { PageTexts } from "./page-text.mjs";
+import { IMAGES, PageTexts } from "./page-text.mjs";
 import { GROUPS, HOME, SDK_REFERENCE } from "./pages.mjs";
 
 export const SITE = fileURLToPath(new URL(".", import.meta.url));
@@ -71,6 +72,10 @@ export function writePages({ rendered }) {
   mkdirSync(join(PAGES, "public"), { recursive: true });
   for (const name of readdirSync(join(SITE, "public"))) {
     copyFileSync(join(SITE, "public", name), join(PAGES, "public", name));
+  }
+  // Pages have the images by other names; the text of pages for programs has them by their own.
+  for (const folder of ["images", join("public", "images")]) {
+    cpSync(join(ROOT, IMAGES), join(PAGES, folder), { recursive: true });
   }
 }
 

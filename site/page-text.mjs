@@ -7,6 +7,9 @@
 import { posix } from "node:path";
 import { findHeadings, findLinks, lineAt } from "./markdown-links.mjs";
 
+/** The folder of the images. */
+export const IMAGES = "docs/images/";
+
 const EXTERNAL = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
 
 export class PageTexts {
@@ -43,10 +46,7 @@ export class PageTexts {
     const same = { start: link.targetStart, text: link.target };
     if (EXTERNAL.test(link.target)) return same;
     const [path, anchor] = link.target.split("#", 2);
-    if (link.isImage) {
-      fault(`${link.target}: the site has no images`);
-      return same;
-    }
+    if (link.isImage) return this.#image(page, link, from, fault);
     // A list of a folder that was made for the site: its links lead to pages already.
     if (page.file === undefined) return this.#retarget(link, posix.dirname(page.path), from);
     const file = path === "" ? page.file : posix.join(posix.dirname(page.file), path);
@@ -63,6 +63,16 @@ export class PageTexts {
     if (path === "" && from === page.path) return same;
     const suffix = anchor === undefined ? "" : `#${anchor}`;
     return { start: link.targetStart, text: `${relativePath(from, target.path)}.md${suffix}` };
+  }
+
+  /** The site has the images of IMAGES, and no others. */
+  #image(page, link, from, fault) {
+    const file = posix.join(posix.dirname(page.file ?? ""), link.target);
+    if (!file.startsWith(IMAGES))
+      fault(`${link.target}: the site has the images of ${IMAGES} alone`);
+    else if (!this.#exists(file)) fault(`${link.target} does not exist`);
+    const text = relativePath(from, `images/${file.slice(IMAGES.length)}`);
+    return { start: link.targetStart, text: text.startsWith(".") ? text : `./${text}` };
   }
 
   #retarget(link, folder, from) {

@@ -58,6 +58,11 @@ export const GROUPS = [
         about: "Run a small peer in a web page: bundlers, storage, tabs, deployments, origins.",
       },
       {
+        file: "docs/react.md",
+        about:
+          "Show documents in React components: hooks, and an app that installs and works offline.",
+      },
+      {
         file: "docs/client.md",
         about: "Call a server from a service, with types and safe retries, without a store.",
       },

@@ -26,6 +26,8 @@ const run = promisify(execFile);
 
 const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 const NODE_TYPES = `@types/node@${devDependencies["@types/node"]}`;
+/** An app with the hooks has them. */
+const REACT_TYPES = `@types/react@${devDependencies["@types/react"]}`;
 
 /** What a small peer in memory needs. */
 const PEER_ONLY = ["@bigpeer/protocol", "@bigpeer/engine", "@bigpeer/peer"];
@@ -59,7 +61,7 @@ let project: string;
 
 beforeAll(async () => {
   packed = await packAll();
-  project = await installedProject([...pathsOf(packed), NODE_TYPES]);
+  project = await installedProject([...pathsOf(packed), NODE_TYPES, REACT_TYPES]);
 }, 900_000);
 
 afterAll(() => {

@@ -171,7 +171,7 @@ test("dead links, dead anchors, images and links that cannot become text are fou
   const text = [
     "# A",
     "[x](x.md) [y](../README.md#gone)",
-    "[z](#gone) ![i](i.png) [out](../../x)",
+    "[z](#gone) ![i](i.png) ![j](images/j.png) [out](../../x)",
     "[ref]: ../src/b.ts",
     "[c](../src/b.ts#L1)",
   ].join("\n");
@@ -179,7 +179,8 @@ test("dead links, dead anchors, images and links that cannot become text are fou
     "docs/a.md:2: x.md does not exist",
     "docs/a.md:2: ../README.md#gone has no such heading",
     "docs/a.md:3: #gone has no such heading",
-    "docs/a.md:3: i.png: the site has no images",
+    "docs/a.md:3: i.png: the site has the images of docs/images/ alone",
+    "docs/a.md:3: images/j.png does not exist",
     "docs/a.md:3: ../../x does not exist",
     "docs/a.md:4: ../src/b.ts: write a link to a file of the repository as [text](path)",
     "docs/a.md:5: ../src/b.ts#L1 has no such heading",

@@ -40,6 +40,7 @@ const THIRD_PARTY: Record<string, readonly string[]> = {
   lmdb: ["packages/node/src/lmdb/lmdb-environment.ts", "packages/node/src/lmdb/commit-thread.ts"],
   pino: ["packages/server/src/observability/log.ts"],
   re2js: ["packages/engine/src/pattern/pattern-compiler.ts"],
+  react: ["packages/peer/src/react/react.ts"],
   typebox: ["packages/server/src/validation/schema.ts"],
   "typebox/compile": ["packages/server/src/validation/schema.ts"],
   ws: ["packages/peer/src/node/web-socket.ts", "packages/server/src/sync/web-socket.ts"],
@@ -51,6 +52,9 @@ const TEST_LIBRARIES = new Set(["vitest", "vitest/config", "fast-check", "vite"]
 const THIRD_PARTY_IN_TESTS: Record<string, string> = {
   re2js: "packages/engine/test/support/test-platform.ts",
   "ajv/dist/2020.js": "packages/server/test/support/json-schema.ts",
+  react: "packages/peer/test/support/react-page.ts",
+  "react-dom/client": "packages/peer/test/support/react-page.ts",
+  "react-dom/server": "packages/peer/test/support/react-page.ts",
   ws: "packages/server/test/support/sync-client.ts",
 };
 
@@ -222,7 +226,7 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
 const ENTRY_FOLDERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["engine", ["store", "query", "sync", "peer", "link", "cluster", "pattern", "explain"]],
   // What bundles for browsers begin with.
-  ["peer", ["web", "web/page", "web/storage"]],
+  ["peer", ["react", "web", "web/page", "web/storage"]],
 ]);
 
 /** The files of a package that others import by an entry of their own. */

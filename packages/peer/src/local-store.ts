@@ -233,19 +233,23 @@ export class LocalStore {
    * @param query - A SELECT without the clock, random values and system collections.
    * @param args - A value for each `:name` in the query.
    * @param callback - Receives the rows, never twice at once.
+   * @param onFailed - Receives the error if the query fails later and the observer ends. Without
+   * it, the peer emits `error`.
    */
   registerObserver<T = PlainObject>(
     query: string,
     args: Arguments | undefined,
     callback: ObserverCallback<T>,
+    onFailed?: (error: Error) => unknown,
   ): StoreObserver;
   registerObserver(
     query: string,
     second: Arguments | ObserverCallback<never> | undefined,
     third?: ObserverCallback<never>,
+    onFailed?: (error: Error) => unknown,
   ): StoreObserver {
     const { args, callback } = observerArguments<Arguments, ObserverCallback<never>>(second, third);
-    return this.#observe(query, args, { callback });
+    return this.#observe(query, args, { callback, onFailed });
   }
 
   /** As registerObserver, without a copy of the rows: the callback must not change them. */
@@ -253,8 +257,9 @@ export class LocalStore {
     query: string,
     args: Arguments | undefined,
     callback: (result: ObservedResult) => Promise<void>,
+    onFailed: (error: Error) => void,
   ): StoreObserver {
-    return this.#observe(query, args, { callback, isShared: true });
+    return this.#observe(query, args, { callback, onFailed, isShared: true });
   }
 
   /** The observers that are active. */

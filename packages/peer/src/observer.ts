@@ -50,6 +50,8 @@ export type ObserverCallback<T = PlainObject> = (
 /** Who gets the rows of an observed query. */
 export interface Receiver {
   readonly callback: ObserverCallback<never>;
+  /** Receives the error of the query, which is reported as an error of the peer otherwise. */
+  readonly onFailed?: ((error: Error) => unknown) | undefined;
   /** Whether it gets the rows of the peer itself, which it must not change, instead of copies. */
   readonly isShared?: boolean;
 }
@@ -107,6 +109,10 @@ export class Observer implements StoreObserver {
 
   get query(): string {
     return this.#options.query;
+  }
+
+  get onFailed(): Receiver["onFailed"] {
+    return this.#options.onFailed;
   }
 
   /** Sets the current result of the query. */

@@ -140,7 +140,8 @@ export class Observers {
   #fail(observer: Observer, error: unknown): void {
     if (observer.isCancelled) return;
     observer.cancel();
-    this.#report(error);
+    if (observer.onFailed === undefined) this.#report(error);
+    else observer.onFailed(error as Error);
   }
 
   /** Errors that come from closing the peer are not reported. */

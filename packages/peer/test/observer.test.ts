@@ -4,6 +4,7 @@
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { Gate } from "../src/gate.ts";
+import { nodeHost } from "../src/node/node-host.ts";
 import type { ObservedResult } from "../src/observer.ts";
 import { openLocalStore } from "./support/open-local-store.ts";
 import { settle, until } from "./support/turns.ts";
@@ -193,4 +194,17 @@ test.each([
   expect(found).toBe(code);
   expect(local.observers).toEqual([]);
   expect(errors).toEqual([]);
+});
+
+test("the error of a query that fails later goes to onFailed, or is reported", async () => {
+  const error = new PeerError("query.busy", "the code for patterns cannot be loaded");
+  const host = { ...nodeHost, loadCode: () => Promise.reject(error) };
+  const { local, errors } = await openLocalStore({ host });
+  const failures: Error[] = [];
+  const ignore = (): void => {};
+  const handled = local.registerObserver(QUERY, {}, ignore, (failure) => failures.push(failure));
+  const reported = local.registerObserver(QUERY, ignore);
+  await until(() => handled.isCancelled && reported.isCancelled);
+  await settle();
+  expect([failures, errors]).toEqual([[error], [error]]);
 });

@@ -180,7 +180,12 @@ export type WorkerContent =
       readonly pendingIds: readonly PlainValue[];
     }
   /** The query of an observer failed. */
-  | { readonly kind: "observerEnded"; readonly observer: number }
+  | {
+      readonly kind: "observerEnded";
+      readonly observer: number;
+      /** A worker of an older build sends an event instead. */
+      readonly error?: SentError | undefined;
+    }
   | {
       readonly kind: "subscription";
       readonly subscription: number;

@@ -14,10 +14,11 @@ export interface BundledFile {
   readonly modules: readonly string[];
 }
 
-/** `change` gets the code of each source. */
+/** `change` gets the code of each source; modules that match `external` stay imports. */
 export async function bundleForBrowser(
   entry: string,
   change: (code: string) => string = (code) => code,
+  external = /^node:/,
 ): Promise<BundledFile> {
   const conditions = ["source", "browser", "module", "import", "default"];
   const built = await build({
@@ -34,7 +35,7 @@ export async function bundleForBrowser(
         input: entry,
         // A module of Node stays an import, so that it can be found. Files of the SDK are bundled
         // one by one, and find each other by their URLs.
-        external: /^node:/,
+        external,
         preserveEntrySignatures: "allow-extension",
       },
     },

@@ -55,10 +55,15 @@ export class PeerTabs {
     this.siteUrl = siteUrl;
   }
 
-  /** `openPage` opens a page in a browser. */
-  static async open(openPage: (url: string) => Promise<OpenPage>): Promise<PeerTabs> {
+  /** `openPage` opens a page in a browser. `scripts` are on the site, too, by their paths. */
+  static async open(
+    openPage: (url: string) => Promise<OpenPage>,
+    scripts: Readonly<Record<string, string>> = {},
+  ): Promise<PeerTabs> {
     const server = await startRealServer();
-    const site = await servePage("", { files: await filesOf(server.running.url) });
+    const files = await filesOf(server.running.url);
+    for (const [path, text] of Object.entries(scripts)) files[path] = script(text);
+    const site = await servePage("", { files });
     onTestFinished(() => site.close());
     return new PeerTabs(openPage, server, site.url);
   }

@@ -64,11 +64,14 @@ export interface BrowserDocuments extends Omit<PeerDocuments, "refused" | "regis
    * @param query - A SELECT without the clock, random values and system collections.
    * @param args - A value for each `:name` in the query.
    * @param callback - Receives the rows, never twice at once.
+   * @param onFailed - Receives the error if the query is not valid or fails, and the observer ends.
+   * Without it, the peer emits `error`.
    */
   registerObserver<T = PlainObject>(
     query: string,
     args: Arguments | undefined,
     callback: ObserverCallback<T>,
+    onFailed?: (error: Error) => unknown,
   ): StoreObserver;
   /** Resolves with the writes that the server refused, the oldest first. */
   refused(): Promise<readonly RefusedUpload[]>;

@@ -186,7 +186,7 @@ export class PagePeer {
       case "rows":
         return void this.#store.deliver(message);
       case "observerEnded":
-        return this.#store.ended(message.observer);
+        return this.#store.ended(message.observer, message.error && errorFrom(message.error));
       case "subscription":
         return this.#sync.changed(message.subscription, message.status);
       case "presence":

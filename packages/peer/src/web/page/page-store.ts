@@ -23,6 +23,7 @@ interface PageObserver extends StoreObserver {
   isCancelled: boolean;
   readonly args: unknown;
   readonly callback: ObserverCallback<never>;
+  readonly onFailed: (error: Error) => unknown;
 }
 
 type ObserverRows = Extract<WorkerContent, { readonly kind: "rows" }>;
@@ -80,11 +81,13 @@ export class PageStore implements BrowserDocuments {
     query: string,
     args: Arguments | undefined,
     callback: ObserverCallback<T>,
+    onFailed?: (error: Error) => unknown,
   ): StoreObserver;
   registerObserver(
     query: string,
     second: Arguments | ObserverCallback<never> | undefined,
     third?: ObserverCallback<never>,
+    onFailed: (error: Error) => unknown = this.#options.onError,
   ): StoreObserver {
     const { args, callback } = observerArguments<Arguments, ObserverCallback<never>>(second, third);
     checkQuery(query);
@@ -93,6 +96,7 @@ export class PageStore implements BrowserDocuments {
       query,
       args: ownCopy(args),
       callback,
+      onFailed,
       isCancelled: false,
       cancel: () => this.#cancel(id),
     };
@@ -170,12 +174,14 @@ export class PageStore implements BrowserDocuments {
     this.#link.post({ kind: "next", observer: id });
   }
 
-  /** The query of an observer has failed; the worker reports why. */
-  ended(id: number): void {
+  /** Without an error, it was cancelled, or an older worker reports the error as an event. */
+  ended(id: number, error?: Error): void {
     const observer = this.#observers.get(id);
     this.#observers.delete(id);
     this.#parts.delete(id);
-    if (observer !== undefined) observer.isCancelled = true;
+    if (observer === undefined) return;
+    observer.isCancelled = true;
+    if (error !== undefined) observer.onFailed(error);
   }
 
   /** The worker is a new one. */
@@ -199,8 +205,7 @@ export class PageStore implements BrowserDocuments {
     this.#link.call("observe", id, query, args).catch((error: unknown) => {
       // A new worker gets it again.
       if (!this.#observers.has(id) || isLost(error)) return;
-      this.ended(id);
-      this.#options.onError(error);
+      this.ended(id, error as Error);
     });
   }
 

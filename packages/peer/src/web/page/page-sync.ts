@@ -31,13 +31,17 @@ export class PageSync implements BrowserConnection {
   readonly #options: PageSyncOptions;
   readonly #subscriptions = new Map<number, PageSubscription>();
   #count = 0;
+  #isClosed = false;
 
   constructor(options: PageSyncOptions) {
     this.#options = options;
   }
 
   start(): void {
-    this.#repeat("startSync").catch(this.#options.onError);
+    this.#repeat("startSync").catch((error: unknown) => {
+      // A peer that is closed at once has ended the call.
+      if (!this.#isClosed) this.#options.onError(error);
+    });
   }
 
   stop(): Promise<void> {
@@ -94,6 +98,7 @@ export class PageSync implements BrowserConnection {
   }
 
   close(): void {
+    this.#isClosed = true;
     for (const subscription of this.#subscriptions.values()) subscription.status = "cancelled";
     this.#subscriptions.clear();
   }

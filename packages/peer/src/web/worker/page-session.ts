@@ -13,6 +13,7 @@ import { Peer } from "../../peer.ts";
 import type { PresenceObserver } from "../../presence.ts";
 import type { SyncSubscription } from "../../sync.ts";
 import type { PeerState, SentResult, WorkerCalls, WorkerContent } from "../messages.ts";
+import { sentError } from "../sent-error.ts";
 import { partsOf, type SentRows } from "../sent-rows.ts";
 import { pause } from "../web-host.ts";
 import type { PageQuestions } from "./page-questions.ts";
@@ -75,11 +76,6 @@ export class PageSession implements WorkerCalls {
       held.status = status;
       send({ kind: "subscription", subscription, status });
     }
-    for (const [observer, held] of this.#observers) {
-      if (!held.observer.isCancelled) continue;
-      this.#observers.delete(observer);
-      send({ kind: "observerEnded", observer });
-    }
     const state = stateOf(this.#peer);
     if (isSame(state, this.#known)) return;
     this.#known = state;
@@ -127,7 +123,12 @@ export class PageSession implements WorkerCalls {
       this.#options.send({ kind: "rows", observer, rows, pendingIds });
       await held.next.opened;
     };
-    const held = Peer.documentsOf(this.#peer).observeShared(query as string, args as Args, give);
+    const onFailed = (error: Error): void => {
+      this.#observers.delete(observer);
+      this.#options.send({ kind: "observerEnded", observer, error: sentError(error) });
+    };
+    const documents = Peer.documentsOf(this.#peer);
+    const held = documents.observeShared(query as string, args as Args, give, onFailed);
     this.#observers.set(observer, { observer: held, next: new Gate() });
   }
 
