@@ -24,6 +24,7 @@ const alias = existsSync(join(PEER, "dist"))
     ]
   : [];
 
+// oxlint-disable-next-line import/no-default-export -- Vite takes this one.
 export default defineConfig(({ mode, command }) => ({
   base: "./",
   plugins: [react(), serviceWorker()],

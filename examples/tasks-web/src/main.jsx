@@ -8,6 +8,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.jsx";
 import { connection } from "./connection.js";
 import { myName } from "./names.js";
+// oxlint-disable-next-line import/no-unassigned-import -- the bundler takes it.
 import "./style.css";
 
 const options = { ...connection, name: "tasks", deviceName: myName, metadata: { app: "tasks" } };

@@ -29,7 +29,9 @@ async function removeOthers() {
 /** A file of this build, or what the network has. Every page of the app is the same file. */
 async function answer(request) {
   const cache = await caches.open(CACHE);
-  const found = await cache.match(request.mode === "navigate" ? "./" : request);
+  const wanted = request.mode === "navigate" ? "./" : request;
+  // A server may say that answers vary with the origin, which is that of this app here.
+  const found = await cache.match(wanted, { ignoreVary: true });
   return found ?? fetch(request);
 }
 

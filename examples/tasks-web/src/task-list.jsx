@@ -62,6 +62,7 @@ export function TaskList() {
   if (rows.length === 0) {
     return <p className="empty">Nothing to do. Add a task: it works without a connection, too.</p>;
   }
+  const ids = rows.map(({ _id }) => _id);
   const open = rows.filter(({ isDone }) => !isDone).length;
   return (
     <>
@@ -69,8 +70,8 @@ export function TaskList() {
         {open} open, {rows.length - open} done
       </p>
       <ul className="tasks">
-        {rows.map((task) => (
-          <Task key={task._id} task={task} />
+        {rows.map((task, i) => (
+          <Task key={ids[i]} task={task} />
         ))}
       </ul>
     </>
@@ -166,7 +167,7 @@ function AddPhoto({ id, title, hasPhoto }) {
         type="file"
         accept="image/*"
         className="hidden"
-        onChange={add}
+        onChange={(event) => void add(event)}
         aria-label={`Photo for ${title}`}
       />
       <svg viewBox="0 0 24 24" width="18" height="18" aria-hidden="true">

@@ -25,6 +25,7 @@ export function UpdateNotice() {
   if (waiting === undefined || navigator.serviceWorker.controller === null) return null;
   const update = () => {
     navigator.serviceWorker.addEventListener("controllerchange", () => location.reload());
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker, not a window.
     waiting.postMessage("activate");
   };
   return (
