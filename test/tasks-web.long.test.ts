@@ -47,8 +47,7 @@ async function build(outDir: string, env: Readonly<Record<string, string>>): Pro
 }
 
 const TITLES = `[...document.querySelectorAll(".task-title")].map(({ value }) => value).join()`;
-const SYNC = `(({ textContent, title }) => [textContent, title].filter(Boolean).join(": "))
-  (document.querySelector(".sync") ?? {})`;
+const SYNC = `document.querySelector(".sync")?.textContent`;
 
 async function add(page: OpenPage, title: string): Promise<void> {
   await page.evaluate(`(() => {
