@@ -27,11 +27,15 @@ export function parseOptions(args) {
 }
 
 export const HELP = `npm run compare -- [--seed N] [--statements N] [--examples N]
+npm run compare -- quickstart PATH
 
 Runs generated statements in the reference engine and in Big Peer, and reports the differences.
 
   --seed N        seed of the generated statements (default: a new one for each run)
   --statements N  number of statements to compare (default ${STATEMENTS})
   --examples N    examples to print for each class of differences (default 3)
+
+With quickstart it runs the terminal app and the web app of a checkout of the public quick start
+(github.com/getditto/quickstart) on Big Peer, with the import of the SDK aliased. It needs Chromium.
 
 The reference SDK is proprietary. npm installs it in the user's cache; only its public API is used.`;

@@ -1,6 +1,7 @@
 /**
  * Compares the query language with the reference engine on generated statements: `npm run compare`.
- * The run fails if too few statements agree, or too many have listed differences.
+ * The run fails if too few statements agree, or too many have listed differences. With `quickstart
+ * PATH` it runs the public quick start of the reference SDK instead.
  */
 import { findDifference } from "./differences.mjs";
 import { DOCUMENTS } from "./documents.mjs";
@@ -8,6 +9,7 @@ import { Generator, STATEMENT_ARGUMENTS } from "./generate.mjs";
 import { HELP, parseOptions } from "./options.mjs";
 import { Ours } from "./ours.mjs";
 import { describe } from "./outcome.mjs";
+import { runQuickstart } from "./quickstart.mjs";
 import { Reference } from "./reference.mjs";
 import { Report } from "./report.mjs";
 
@@ -105,8 +107,19 @@ async function compare({ seed, statements, examples }) {
   return report;
 }
 
-const options = parseOptions(process.argv.slice(2));
-if (options.isHelp) console.log(HELP);
+async function quickstart(checkout) {
+  try {
+    await runQuickstart(checkout);
+  } catch (error) {
+    console.error(`the quick start failed: ${error.message}`);
+    process.exitCode = 1;
+  }
+}
+
+const [word, checkout] = process.argv.slice(2);
+const options = word === "quickstart" ? { checkout } : parseOptions(process.argv.slice(2));
+if (options.checkout !== undefined) await quickstart(options.checkout);
+else if (options.isHelp || word === "quickstart") console.log(HELP);
 else {
   try {
     const report = await compare(options);

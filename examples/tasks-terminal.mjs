@@ -13,6 +13,7 @@ import { hostname } from "node:os";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { openPeer } from "@bigpeer/peer";
+import { fromEnvironment } from "./ditto-environment.mjs";
 
 const USAGE = `Usage: node examples/tasks-terminal.mjs [options]
 
@@ -23,7 +24,8 @@ Options:
   --name NAME         name of this device (default: host name)
   --folder FOLDER     folder that keeps the tasks (default: memory only)
   --quickstart FILE   file that the first start of the server wrote
-                      (default: data/quickstart.json)
+                      (default: DITTO_DATABASE_ID, DITTO_SERVER_URL and DITTO_DEVELOPMENT_TOKEN
+                      if they are set, otherwise data/quickstart.json)
   --remote KIND       remote statements that may run here: read, write or off (default: read)
   --help              show this text
 
@@ -42,7 +44,7 @@ function readOptions(options) {
 const given = readOptions({
   name: { type: "string", default: hostname() },
   folder: { type: "string" },
-  quickstart: { type: "string", default: "data/quickstart.json" },
+  quickstart: { type: "string" },
   remote: { type: "string", default: "read" },
   help: { type: "boolean", short: "h", default: false },
 });
@@ -52,18 +54,21 @@ if (given.help) {
   process.exit(0);
 }
 
-if (!existsSync(given.quickstart)) {
-  console.error(
-    `failed to find ${given.quickstart}: start a server first (npm start), or set --quickstart`,
-  );
-  process.exit(1);
+/** App, address and credential, from the file of the server. */
+function fromQuickstart(path) {
+  if (!existsSync(path)) {
+    console.error(`failed to find ${path}: start a server first (npm start), or set --quickstart`);
+    process.exit(1);
+  }
+  const { appId, apiKey: token, dataUrl: url } = JSON.parse(readFileSync(path, "utf8"));
+  return { appId, url, token };
 }
-const { appId, apiKey: token, dataUrl: url } = JSON.parse(readFileSync(given.quickstart, "utf8"));
+
+const connection =
+  given.quickstart === undefined ? fromEnvironment() : fromQuickstart(given.quickstart);
 const peer = await openPeer({
   ...(given.folder === undefined ? { memory: true } : { folder: given.folder }),
-  appId,
-  url,
-  token,
+  ...(connection ?? fromQuickstart("data/quickstart.json")),
   deviceName: given.name,
   metadata: { app: "tasks" },
   remote: given.remote,

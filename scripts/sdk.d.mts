@@ -5,7 +5,9 @@ export type SdkFile =
   | "bigpeer-worker"
   | "bigpeer-patterns"
   | "bigpeer-explain"
-  | "bigpeer-attachments";
+  | "bigpeer-attachments"
+  | "bigpeer-compat"
+  | "bigpeer-compat-v4";
 
 export interface BundledSdkFile {
   readonly code: string;

@@ -19,7 +19,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -34,6 +34,19 @@ const ENTRIES = {
   "bigpeer-patterns": "packages/peer/src/web/patterns.ts",
   "bigpeer-explain": "packages/peer/src/web/explain.ts",
   "bigpeer-attachments": "packages/peer/src/web/attachments.ts",
+  "bigpeer-compat": "packages/peer/src/compat/index.ts",
+  "bigpeer-compat-v4": "packages/peer/src/compat-v4/index.ts",
+};
+
+/** In the bundles, a module for Node and the one for browsers that takes its place. */
+const FOR_BROWSERS = {
+  "packages/peer/src/this-host.ts": "packages/peer/src/web/page/compat-host.ts",
+};
+
+/** Bundles that others import, by their entry: two copies of one would have two logs, and so on. */
+const SHARED = {
+  "packages/peer/src/web/page/index.ts": "bigpeer",
+  "packages/peer/src/compat/index.ts": "bigpeer-compat",
 };
 
 /** Packages whose code is in the bundles. */
@@ -63,6 +76,7 @@ export async function bundleSdkFile(name) {
     cwd: root,
     platform: "browser",
     // No getter of ours has an effect, so what only reads a property and is not used may go.
+    plugins: [redirects(name)],
     treeshake: { propertyReadSideEffects: false },
     optimization: { inlineConst: { mode: "all", pass: 3 } },
     resolve: { conditionNames: ["source", "browser", "import", "default"] },
@@ -72,6 +86,23 @@ export async function bundleSdkFile(name) {
   const [{ code, imports, dynamicImports, moduleIds }, ...others] = output;
   if (others.length > 0) throw new Error(`expected one file for ${name}, found ${output.length}`);
   return { code: unmarked(code), imports: [...imports, ...dynamicImports], modules: moduleIds };
+}
+
+/** Resolves the modules of FOR_BROWSERS and SHARED. */
+function redirects(name) {
+  return {
+    name: "redirects",
+    async resolveId(specifier, importer, options) {
+      if (importer === undefined || !specifier.startsWith(".")) return null;
+      const found = await this.resolve(specifier, importer, { ...options, skipSelf: true });
+      const path = found === null ? "" : relative(root, found.id).replaceAll("\\", "/");
+      if (FOR_BROWSERS[path] !== undefined) return join(root, FOR_BROWSERS[path]);
+      if (name.startsWith("bigpeer-compat") && SHARED[path] !== undefined) {
+        return { id: `./${SHARED[path]}.js`, external: true };
+      }
+      return found;
+    },
+  };
 }
 
 /**

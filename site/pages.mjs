@@ -54,6 +54,10 @@ export const GROUPS = [
         about: "Write an app with a small peer: statements, observers, subscriptions, sync.",
       },
       {
+        file: "docs/coming-from-ditto.md",
+        about: "Move an app of the Ditto SDK: a changed import, what differs, and its data.",
+      },
+      {
         file: "docs/browser.md",
         about: "Run a small peer in a web page: bundlers, storage, tabs, deployments, origins.",
       },

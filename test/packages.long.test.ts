@@ -116,6 +116,8 @@ test.each(["@bigpeer/peer", "@bigpeer/server"])(
     const sdk = files.filter((path) => path.startsWith("dist/sdk/"));
     expect(sdk.toSorted()).toEqual([
       "dist/sdk/bigpeer-attachments.js",
+      "dist/sdk/bigpeer-compat-v4.js",
+      "dist/sdk/bigpeer-compat.js",
       "dist/sdk/bigpeer-explain.js",
       "dist/sdk/bigpeer-patterns.js",
       "dist/sdk/bigpeer-worker.js",

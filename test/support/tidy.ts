@@ -201,6 +201,7 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
       "reported-faults.ts",
       "session-token.ts",
       "sync.ts",
+      "this-host.ts",
       "version.ts",
     ],
   ],
@@ -226,7 +227,7 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
 const ENTRY_FOLDERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["engine", ["store", "query", "sync", "peer", "link", "cluster", "pattern", "explain"]],
   // What bundles for browsers begin with.
-  ["peer", ["react", "web", "web/page", "web/storage"]],
+  ["peer", ["compat", "compat/react", "compat-v4", "react", "web", "web/page", "web/storage"]],
 ]);
 
 /** The files of a package that others import by an entry of their own. */
@@ -236,6 +237,7 @@ const ENTRY_FILES: ReadonlyMap<string, readonly string[]> = new Map([["server", 
 const BUNDLED: readonly string[] = [
   "packages/peer/src/web/explain.ts",
   "packages/peer/src/web/attachments.ts",
+  "packages/peer/src/web/page/compat-host.ts",
   "packages/peer/src/web/patterns.ts",
   "packages/peer/src/web/worker/worker.ts",
 ];
@@ -432,7 +434,9 @@ function complainAboutImport(file: SourceFile, specifier: string): string | unde
 /** Whether it is a source of the peer that Node and browsers share: all but those of the Node host. */
 function isOnEveryHost(path: string): boolean {
   const home = "packages/peer/src/";
-  return path.startsWith(home) && !path.startsWith(`${home}node/`) && path !== `${home}index.ts`;
+  // The bundles for browsers have another file in the place of the last one.
+  const isOfNode = [`${home}index.ts`, `${home}this-host.ts`].includes(path);
+  return path.startsWith(home) && !path.startsWith(`${home}node/`) && !isOfNode;
 }
 
 function complainAboutRelative(file: SourceFile, specifier: string): string | undefined {

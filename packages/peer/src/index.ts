@@ -28,10 +28,12 @@ export type { ObservedResult, ObserverCallback, StoreObserver } from "./observer
 export type {
   CommonOptions,
   CredentialOptions,
+  Login,
   LoginDetails,
   PeerOptions,
   RemotePolicy,
   RemoteStatement,
+  SessionDetails,
   StorageOptions,
 } from "./options.ts";
 export type { EraseOptions, Peer } from "./peer.ts";

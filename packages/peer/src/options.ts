@@ -31,6 +31,27 @@ export interface LoginDetails {
 }
 
 /**
+ * A session that the app has from the server itself, as an answer of `POST /{appId}/auth/login`
+ * (docs/authentication.md). Use it where the app needs more of the answer than the peer does.
+ *
+ * @example
+ * const details: SessionDetails = { accessToken: "eyJhbGci…", userId: "u1" };
+ */
+export interface SessionDetails {
+  /** The session, which the peer sends as its credential. */
+  readonly accessToken: string;
+  /** Its end, as the server wrote it. Without an end it is used for one connection. */
+  readonly accessExpiry?: string;
+  /** The user that the provider named. */
+  readonly userId?: string;
+  /** The header `Date` of the answer, for a device whose clock is wrong. */
+  readonly date?: string | undefined;
+}
+
+/** What the option `login` gives. */
+export type Login = LoginDetails | SessionDetails;
+
+/**
  * The options of {@link openPeer}: either `folder` or `memory`, and either `token` or `login`. The
  * peer refuses unknown names.
  *
@@ -75,8 +96,11 @@ export type CredentialOptions =
     }
   | {
       readonly token?: never;
-      /** Instead of a token: the peer calls it each time it needs a new session. */
-      readonly login: () => LoginDetails | Promise<LoginDetails>;
+      /**
+       * Instead of a token: the peer calls it each time it needs a new session. It gives the details
+       * of a login, or the session of one that the app has made itself.
+       */
+      readonly login: () => Login | Promise<Login>;
     };
 
 /**
@@ -142,7 +166,7 @@ export interface CheckedOptions {
   readonly baseUrl: string;
   readonly credential:
     | { readonly kind: "token"; readonly token: string }
-    | { readonly kind: "login"; readonly login: () => LoginDetails | Promise<LoginDetails> };
+    | { readonly kind: "login"; readonly login: () => Login | Promise<Login> };
   readonly deviceName: string;
   readonly metadata: ValueObject;
   readonly remote: RemotePolicy;

@@ -5,7 +5,7 @@
 
 import { isObject, PeerError, type Value } from "@bigpeer/protocol";
 import type { PeerHost } from "./host/peer-host.ts";
-import type { CheckedOptions, LoginDetails } from "./options.ts";
+import type { CheckedOptions, Login, LoginDetails, SessionDetails } from "./options.ts";
 
 const LOGIN_MS_MAX = 15_000;
 
@@ -83,14 +83,15 @@ export class SessionToken {
     this.#forgotten++;
   }
 
-  async #login(login: () => LoginDetails | Promise<LoginDetails>): Promise<string> {
+  async #login(login: () => Login | Promise<Login>): Promise<string> {
     const forgotten = this.#forgotten;
-    const session = await this.#ask(checkDetails(await detailsFrom(login)));
+    const given = await detailsFrom(login);
+    const session = sessionOf(isSession(given) ? given : await this.#ask(checkDetails(given)));
     if (forgotten === this.#forgotten) this.#session = session;
     return session.token;
   }
 
-  async #ask({ provider, token }: LoginDetails): Promise<Session> {
+  async #ask({ provider, token }: LoginDetails): Promise<Answer> {
     const { appId, baseUrl } = this.#options;
     const response = await fetch(`${baseUrl}/${appId}/auth/login`, {
       method: "POST",
@@ -107,13 +108,7 @@ export class SessionToken {
       if (isTemporary(response.status)) throw new Error(`the login failed ${described}`);
       throw new PeerError("permission.denied", `the login was refused ${described}`);
     }
-    const { accessToken, accessExpiry, userId } = answer;
-    if (typeof accessToken !== "string") {
-      throw new PeerError("permission.denied", "expected an accessToken from the login");
-    }
-    const user = typeof userId === "string" ? userId : undefined;
-    const serverMs = Date.parse(response.headers.get("date") ?? "");
-    return { token: accessToken, userId: user, ...timesOf(accessExpiry, serverMs) };
+    return { ...answer, date: response.headers.get("date") };
   }
 
   /** The error of `fetch` says nothing; its cause does. */
@@ -129,7 +124,21 @@ export class SessionToken {
   }
 }
 
-async function detailsFrom(login: () => LoginDetails | Promise<LoginDetails>): Promise<unknown> {
+/** What the server or the app gave as a session. */
+type Answer = Readonly<Partial<Record<keyof SessionDetails, Value | undefined>>>;
+
+function sessionOf({ accessToken, accessExpiry, userId, date }: Answer): Session {
+  if (typeof accessToken !== "string") {
+    throw new PeerError("permission.denied", "expected an accessToken from the login");
+  }
+  return {
+    token: accessToken,
+    userId: typeof userId === "string" ? userId : undefined,
+    ...timesOf(accessExpiry, typeof date === "string" ? Date.parse(date) : NaN),
+  };
+}
+
+async function detailsFrom(login: () => Login | Promise<Login>): Promise<unknown> {
   try {
     return await login();
   } catch (error) {
@@ -138,6 +147,10 @@ async function detailsFrom(login: () => LoginDetails | Promise<LoginDetails>): P
       cause: error,
     });
   }
+}
+
+function isSession(given: unknown): given is SessionDetails {
+  return (given as SessionDetails | undefined)?.accessToken !== undefined;
 }
 
 function checkDetails(details: unknown): LoginDetails {

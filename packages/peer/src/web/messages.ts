@@ -7,7 +7,7 @@ import type { RefusedUpload, SubscriptionStatus } from "@bigpeer/engine/peer";
 import type { AuthStatus } from "../auth.ts";
 import type { AttachmentCall } from "../host/attachment-transfers.ts";
 import type { QueryResult, TransactionResult } from "../local-store.ts";
-import type { LoginDetails, RemotePolicy, RemoteStatement } from "../options.ts";
+import type { Login, RemotePolicy, RemoteStatement } from "../options.ts";
 import type { PeerEvents } from "../peer-events.ts";
 import type { PlainObject, PlainValue } from "../plain-value.ts";
 import type { PresenceGraph } from "../presence.ts";
@@ -90,7 +90,7 @@ export type Question =
   | { readonly kind: "piece"; readonly content: number };
 
 export interface Answers {
-  readonly login: LoginDetails;
+  readonly login: Login;
   readonly remote: boolean;
   readonly transaction: undefined;
   /** Undefined at the end. */

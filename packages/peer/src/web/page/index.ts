@@ -38,9 +38,11 @@ export type { ObservedResult, ObserverCallback, StoreObserver } from "../../obse
 export type {
   CommonOptions,
   CredentialOptions,
+  Login,
   LoginDetails,
   RemotePolicy,
   RemoteStatement,
+  SessionDetails,
 } from "../../options.ts";
 export type { EraseOptions } from "../../peer.ts";
 export type { PeerEvents } from "../../peer-events.ts";

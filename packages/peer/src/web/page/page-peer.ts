@@ -8,7 +8,7 @@ import { checkCleanup, checkErase, checkListener } from "../../argument-check.ts
 import { Attachments, type PeerAttachments } from "../../attachments/attachments.ts";
 import type { AuthStatus, PeerAuth } from "../../auth.ts";
 import { EventHub, type Listener } from "../../event-hub.ts";
-import type { LoginDetails, RemotePolicy } from "../../options.ts";
+import type { Login, RemotePolicy } from "../../options.ts";
 import type { EraseOptions } from "../../peer.ts";
 import { EVENT_NAMES, type PeerEvents } from "../../peer-events.ts";
 import type { PeerPresences } from "../../presence.ts";
@@ -26,7 +26,7 @@ import { type Opened, WorkerLink, type WorkerPort } from "./worker-link.ts";
 export interface PagePeerOptions {
   readonly options: PageOptions;
   readonly connect: (url: string | undefined) => Promise<WorkerPort>;
-  readonly login: (() => LoginDetails | Promise<LoginDetails>) | undefined;
+  readonly login: (() => Login | Promise<Login>) | undefined;
   readonly remote: RemotePolicy | undefined;
   /** Warnings from before the peer was open. */
   readonly warnings: readonly string[];

@@ -9,7 +9,7 @@ import type { PeerHost, PeerPlace, PlaceOptions } from "../../host/peer-host.ts"
 import {
   type CheckedOptions,
   checkMetadata,
-  type LoginDetails,
+  type Login,
   type RemoteStatement,
 } from "../../options.ts";
 import { Peer } from "../../peer.ts";
@@ -178,7 +178,7 @@ export class WorkerHost {
       : { kind: "token", token };
   }
 
-  #login(): Promise<LoginDetails> {
+  #login(): Promise<Login> {
     const pages = this.#newest(({ token }) => token === undefined);
     return askFirst(pages, (page) => page.ask({ kind: "login" }));
   }
