@@ -270,7 +270,7 @@ export function* recordSizeInSteps(record: TransactionRecord): Steps<number> {
   if (guards !== undefined) lists.push(guards);
   for (const step of steps) {
     size += approximateSize({ ...step, operations: [] });
-    lists.push(step.operations as readonly Value[]);
+    lists.push(step.operations);
   }
   let pausedAt = size;
   for (const list of lists) {
