@@ -162,7 +162,7 @@ export class Applier {
       outcomes.push(outcome);
     }
     // The time of the head: the step of another site may be old, but its effect here is new.
-    yield* this.#attachments.settle(this.#head.time);
+    if (this.#attachments.isTouched) yield* this.#attachments.settle(this.#head.time);
     this.#isBroken = false;
     const logged = loggedStep(time === step.time ? step : { ...step, time });
     if (logged !== undefined) this.#steps = added(this.#steps, logged);

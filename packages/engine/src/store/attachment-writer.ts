@@ -77,12 +77,16 @@ export class AttachmentWriter {
     this.#overlay.remove(attachmentKey(id));
   }
 
+  /** Whether a step must end with settle(). */
+  get isTouched(): boolean {
+    return this.#touched !== undefined;
+  }
+
   /** Ends a step: touched attachments without a reference become orphans at `time`. */
   *settle(time: number): Steps<void> {
-    if (this.#touched === undefined) return;
     const due: [id: string, record: AttachmentRecord, isReferenced: boolean][] = [];
     // All reads before all writes: reading a range just after a write to it is slow.
-    for (const id of this.#touched) {
+    for (const id of this.#touched ?? []) {
       const record = this.#read(id);
       if (record !== undefined) due.push([id, record, this.isReferenced(id)]);
       yield;

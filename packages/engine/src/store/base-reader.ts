@@ -14,6 +14,9 @@ import type { Overlay } from "./overlay.ts";
 export class BaseReader implements Reader {
   readonly #storage: KeyValue;
   readonly #hot = new Map<Key, Value | undefined>();
+  /** The last document that was read as a whole: an UPDATE selects it, and then writes to it. */
+  #documentKey: Key | undefined;
+  #document: Value | undefined;
   #snapshot: Snapshot | undefined;
 
   constructor(storage: KeyValue) {
@@ -21,12 +24,15 @@ export class BaseReader implements Reader {
   }
 
   begin(): void {
+    this.#documentKey = undefined;
     this.#snapshot = this.#storage.snapshot();
   }
 
   end(): void {
     this.#snapshot?.close();
     this.#snapshot = undefined;
+    this.#document = undefined;
+    this.#documentKey = undefined;
   }
 
   /** Updates the cache with the writes of a group that became durable. */
@@ -44,12 +50,22 @@ export class BaseReader implements Reader {
   }
 
   get(key: Key, fields?: readonly string[]): Value | undefined {
-    if (!isHot(key)) return this.#reader.get(key, fields);
+    if (key === this.#documentKey && fields === undefined) return this.#document;
+    if (!isHot(key)) return this.#read(key, fields);
     const known = this.#hot.get(key);
     if (known !== undefined || this.#hot.has(key)) return known;
     const value = this.#reader.get(key);
     // Unknown collection names have no bound, so their absence is not cached.
     if (value !== undefined || !key.startsWith("k")) this.#remember(key, value);
+    return value;
+  }
+
+  #read(key: Key, fields: readonly string[] | undefined): Value | undefined {
+    const value = this.#reader.get(key, fields);
+    if (fields === undefined && isOfDocument(key)) {
+      this.#documentKey = key;
+      this.#document = value;
+    }
     return value;
   }
 
@@ -87,4 +103,9 @@ export class BaseReader implements Reader {
 function isHot(key: Key): boolean {
   const kind = key.charAt(0);
   return kind === "h" || kind === "k" || kind === "n" || kind === "i";
+}
+
+/** The shown fields of a document. */
+function isOfDocument(key: Key): boolean {
+  return key.charAt(0) === "d";
 }

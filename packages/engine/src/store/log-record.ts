@@ -7,10 +7,12 @@ import { AT_ONCE, type Steps } from "../steps.ts";
 import { beforeImage } from "./before-image.ts";
 import type { OpenDocument } from "./open-document.ts";
 import {
+  approximateSize,
   type Change,
   type Guard,
+  isSizedAtOnce,
   type Origin,
-  recordSize,
+  recordSizeInSteps,
   type Step,
   type TransactionRecord,
 } from "./records.ts";
@@ -33,7 +35,7 @@ export function* logRecord({
   const record: { -readonly [K in keyof TransactionRecord]: TransactionRecord[K] } = {
     at: origin.at,
     steps: steps ?? [],
-    changes: yield* changesOf(documents),
+    changes: isOne(documents) ? changeOfOne(documents[0]) : yield* changesOf(documents),
     size: 0,
   };
   if (origin.requestId !== undefined) record.requestId = origin.requestId;
@@ -41,8 +43,19 @@ export function* logRecord({
   if (origin.upload !== undefined) record.upload = origin.upload;
   if (origin.refusal !== undefined) record.refusal = origin.refusal;
   if (origin.via !== undefined) record.via = origin.via;
-  record.size = yield* recordSize(record);
+  record.size = isSizedAtOnce(record) ? approximateSize(record) : yield* recordSizeInSteps(record);
   return record;
+}
+
+/** Most transactions open one document, and need no generator. */
+function isOne(
+  documents: Iterable<OpenDocument | undefined>,
+): documents is readonly (OpenDocument | undefined)[] {
+  return Array.isArray(documents);
+}
+
+function changeOfOne(document: OpenDocument | undefined): Change[] {
+  return document === undefined || document.operation < 0 ? [] : [changeOf(document)];
 }
 
 /** The changes in the order of their operations; each operation changes one document. */

@@ -251,30 +251,35 @@ export function approximateSize(value: Value): number {
   }
 }
 
-/** Nested lists in a log record: steps in a transaction, operations in a step. */
-const RECORD_LEVELS = 4;
-
-/** The approximate size of a log record, which may hold a million operations. */
-export function* recordSize(record: TransactionRecord): Steps<number> {
-  const { steps, changes, guards } = record;
+/** Whether the approximate size of a log record is computed at once: most have few parts. */
+export function isSizedAtOnce({ steps, changes, guards }: TransactionRecord): boolean {
   let parts = changes.length + (guards?.length ?? 0);
   for (const { operations } of steps) parts += operations.length;
-  return parts <= AT_ONCE ? approximateSize(record) : yield* sizeInSteps(record, RECORD_LEVELS);
+  return parts <= AT_ONCE;
 }
 
-function* sizeInSteps(value: Value, levels: number): Steps<number> {
-  const isLeaf = levels === 0 || typeof value !== "object" || value === null;
-  if (isLeaf || value instanceof Uint8Array) return approximateSize(value);
-  let size = 3;
-  if (isArray(value)) {
-    for (const element of value) {
-      size += levels === 1 ? approximateSize(element) : yield* sizeInSteps(element, levels - 1);
+/** Approximate bytes that are measured between two possible pauses. */
+const MEASURED_AT_ONCE = 4096;
+
+/** The same as approximateSize, for a log record of up to a million operations. */
+export function* recordSizeInSteps(record: TransactionRecord): Steps<number> {
+  const { steps, changes, guards } = record;
+  const lists: (readonly Value[])[] = [changes];
+  const empty = { ...record, steps: [], changes: [] };
+  let size = approximateSize(guards === undefined ? empty : { ...empty, guards: [] });
+  if (guards !== undefined) lists.push(guards);
+  for (const step of steps) {
+    size += approximateSize({ ...step, operations: [] });
+    lists.push(step.operations);
+  }
+  let pausedAt = size;
+  for (const list of lists) {
+    for (const each of list) {
+      size += approximateSize(each);
+      if (size - pausedAt < MEASURED_AT_ONCE) continue;
+      pausedAt = size;
       yield;
     }
-    return size;
-  }
-  for (const key in value) {
-    size += key.length + (yield* sizeInSteps(value[key] as Value, levels - 1)) + 1;
   }
   return size;
 }

@@ -171,7 +171,8 @@ export class Transaction {
   /** As apply, with pauses, for any number of operations. */
   *applyInSteps(operations: readonly Operation[]): Steps<OperationOutcome[]> {
     if (operations.length === 0) return [];
-    yield* this.#admit(operations);
+    const admitting = this.#admit(operations);
+    if (admitting !== undefined) yield* admitting;
     const { nowMs, clock, isClockAccepted, awakeMs } = this.#context;
     const last = this.#applier.time;
     if (!isClockAccepted) checkWallClock(last, nowMs, clock, awakeMs);
@@ -191,7 +192,8 @@ export class Transaction {
    */
   applyLayers(operations: readonly (LayerOperation | LocalOperation)[]): void {
     if (operations.length === 0) return;
-    finish(this.#check(operations));
+    if (this.#isEnded) throw endedError();
+    finish(this.#checkAll(operations));
     const time = nextTime(this.#applier.time, this.#context.nowMs);
     finish(this.#applier.step({ time, operations }));
   }
@@ -223,7 +225,8 @@ export class Transaction {
 
   /** As applyForeign, with pauses. */
   *applyForeignInSteps(stamp: Stamp, operations: readonly Operation[]): Steps<OperationOutcome[]> {
-    yield* this.#admit(operations);
+    const admitting = this.#admit(operations);
+    if (admitting !== undefined) yield* admitting;
     checkRemoteTime(stamp.time, this.#context.nowMs, this.#context.clock);
     return yield* this.#applier.step({ time: stamp.time, site: stamp.site, operations });
   }
@@ -249,24 +252,31 @@ export class Transaction {
     return { overlay: this.#overlay, record, forgotten };
   }
 
-  *#admit(operations: readonly Operation[]): Steps<void> {
+  /** Undefined when all is checked at once: a single operation needs no generator. */
+  #admit(operations: readonly Operation[]): Steps<void> | undefined {
+    if (this.#isEnded) throw endedError();
     this.#operations += operations.length;
     if (this.#operations > OPERATIONS_MAX) {
       const message = `expected at most ${OPERATIONS_MAX} operations in a transaction`;
       throw new PeerError("operation.refused", message);
     }
-    yield* this.#check(operations);
+    if (operations.length > 1) return this.#checkAll(operations);
+    for (const operation of operations) this.#check(operation, operations);
+    return undefined;
   }
 
-  *#check(operations: readonly Operation[]): Steps<void> {
-    if (this.#isEnded) throw endedError();
+  *#checkAll(operations: readonly Operation[]): Steps<void> {
     let seen = 0;
     for (const operation of operations) {
       if (++seen % AT_ONCE === 0) yield;
-      this.#checkKind(operation);
-      if (operation.kind === "create_index") this.#checkRoom(operation, operations);
+      this.#check(operation, operations);
     }
-    if (operations.length > 1) yield* checkDistinct(operations);
+    yield* checkDistinct(operations);
+  }
+
+  #check(operation: Operation, all: readonly Operation[]): void {
+    this.#checkKind(operation);
+    if (operation.kind === "create_index") this.#checkRoom(operation, all);
   }
 
   #checkKind(operation: Operation): void {

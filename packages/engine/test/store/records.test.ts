@@ -7,7 +7,9 @@ import {
   approximateSize,
   documentRecord,
   readMetaRecord,
+  recordSizeInSteps,
   shownOfRecord,
+  type TransactionRecord,
 } from "../../src/store/records.ts";
 import { openStore } from "../support/open-store.ts";
 
@@ -55,5 +57,29 @@ test("the approximate size of a value is close to the size of its bytes", () => 
     const exact = canonicalBytes(value).length;
     expect(approximateSize(value)).toBeGreaterThan(exact * 0.5);
     expect(approximateSize(value)).toBeLessThan(exact * 2);
+  }
+});
+
+test("[K32] the size of a log record is the same in steps, with a pause every few kilobytes", () => {
+  const fields = { name: "x".repeat(100) };
+  const ids = Array.from({ length: 5000 }, (_, i) => `id ${i}`);
+  const record: TransactionRecord = {
+    at: 1,
+    requestId: "r",
+    steps: [
+      { time: 2, operations: ids.map((id) => ({ kind: "insert", collection: "c", id, fields })) },
+      { time: 3, site: "0123456789abcdef", operations: [] },
+    ],
+    changes: ids.map((_, i) => [i, i, i % 2 === 0 ? null : { fields, added: ["b"] }]),
+    guards: ids.map((id) => ["c", id, 7]),
+    size: 0,
+  };
+  for (const each of [record, { at: 1, steps: [], changes: [], size: 0 }]) {
+    const steps = recordSizeInSteps(each);
+    let pauses = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) pauses++;
+    expect(step.value).toBe(approximateSize(each));
+    expect(pauses).toBeGreaterThanOrEqual(Math.floor(step.value / 8192));
   }
 });

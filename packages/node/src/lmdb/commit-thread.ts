@@ -10,7 +10,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { type Database, open, type RootDatabase } from "lmdb";
-import { eachEntry, type PackedTree } from "./packed-entries.ts";
+import { eachEntry, type PackedPiece, type PackedTree } from "./packed-entries.ts";
 
 export interface ThreadOptions {
   /** The options with which lmdb opens the environment. */
@@ -20,7 +20,7 @@ export interface ThreadOptions {
 }
 
 export type ToThread =
-  | { readonly kind: "entries"; readonly tree: PackedTree; readonly bytes: ArrayBuffer }
+  | { readonly kind: "entries"; readonly tree: PackedTree; readonly piece: PackedPiece }
   | { readonly kind: "commit" }
   /** Drops all entries received so far. */
   | { readonly kind: "drop" }
@@ -101,9 +101,9 @@ class Thread {
     }
   }
 
-  #put({ tree, bytes }: Extract<ToThread, { kind: "entries" }>): void {
+  #put({ tree, piece }: Extract<ToThread, { kind: "entries" }>): void {
     const database = this.#trees[tree];
-    eachEntry(bytes, (key, value) => {
+    eachEntry(piece, (key, value) => {
       if (value === undefined) void database.remove(key);
       else void database.put(key, value);
     });

@@ -34,3 +34,9 @@ export function moveTo(value: LentBytes, chunk: Buffer, start: number): void {
   value.start = start;
   value.isAlone = false;
 }
+
+/** Bytes as they are, in memory that may hold others. */
+export function encodedAs(key: Key, { buffer, byteOffset, length }: Uint8Array): LentBytes {
+  const chunk = Buffer.from(buffer);
+  return { key, keySize: key.length, chunk, start: byteOffset, size: length, isAlone: false };
+}

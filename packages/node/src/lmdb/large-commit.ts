@@ -10,18 +10,19 @@
 import { Worker } from "node:worker_threads";
 import { type SliceClock, Slices } from "../slices.ts";
 import type { FromThread, ThreadOptions, ToThread } from "./commit-thread.ts";
-import { type PackedTree, packEntries, type UnpackedEntry } from "./packed-entries.ts";
+import type { EncodedWrite } from "./encoded-write.ts";
+import { type PackedPiece, type PackedTree, packEntries } from "./packed-entries.ts";
 
 /** The built file, also when the sources run directly: Node 20 does not run TypeScript. */
 const THREAD_FILE = new URL("../../dist/lmdb/commit-thread.js", import.meta.url);
 
 /** Pieces that the thread has not received yet; more wait, so that not all is in memory twice. */
-const PIECES_MAX = 64;
+const PIECES_MAX = 16;
 
 /** How long an idle thread stays. */
 const IDLE_MS = 10_000;
 
-export type PackedTrees = { readonly [tree in PackedTree]: Iterable<UnpackedEntry> };
+export type LargeWrites = { readonly [tree in PackedTree]: EncodedWrite[] };
 
 export class LargeCommits {
   readonly #options: ThreadOptions;
@@ -34,8 +35,8 @@ export class LargeCommits {
     this.#clock = clock;
   }
 
-  /** Resolves after the sync; rejects when nothing was written. One at a time. */
-  async write(trees: PackedTrees): Promise<void> {
+  /** Empties the lists. Resolves after the sync; rejects when nothing was written. One at a time. */
+  async write(trees: LargeWrites): Promise<void> {
     clearTimeout(this.#idle);
     this.#thread ??= new CommitThread(this.#options);
     const thread = this.#thread;
@@ -57,11 +58,11 @@ export class LargeCommits {
     await thread?.close();
   }
 
-  async #send(thread: CommitThread, trees: PackedTrees): Promise<void> {
+  async #send(thread: CommitThread, trees: LargeWrites): Promise<void> {
     const slices = new Slices(this.#clock);
     for (const tree of ["values", "shapes"] as const) {
-      for (const bytes of packEntries(trees[tree])) {
-        await thread.send(tree, bytes);
+      for (const piece of packEntries(trees[tree])) {
+        await thread.send(tree, piece);
         if (slices.isOver) await slices.pause();
       }
     }
@@ -90,12 +91,13 @@ class CommitThread {
   }
 
   /** Resolves when there is room for another piece. */
-  async send(tree: PackedTree, bytes: ArrayBuffer): Promise<void> {
+  async send(tree: PackedTree, piece: PackedPiece): Promise<void> {
     while (this.#untaken >= PIECES_MAX && this.#failure === undefined) await this.#heard();
     if (this.#failure !== undefined) throw this.#failure;
     this.#untaken++;
     this.#worker.ref();
-    this.#worker.postMessage({ kind: "entries", tree, bytes } satisfies ToThread, [bytes]);
+    const message: ToThread = { kind: "entries", tree, piece };
+    this.#worker.postMessage(message, [piece.buffer]);
   }
 
   async commit(): Promise<void> {

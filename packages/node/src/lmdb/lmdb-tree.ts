@@ -34,7 +34,7 @@ import { errorNumber, hasRoom, isFullError, makeFolder, placeCopy, syncFolder } 
 import { NODE_CLOCK, type SliceClock } from "../slices.ts";
 import type { ChecksummedRecords } from "./checksummed-piece.ts";
 import { ENTRIES_AT_ONCE } from "./commit-encoder.ts";
-import type { EncodedWrite } from "./encoded-write.ts";
+import { type EncodedWrite, encodedAs } from "./encoded-write.ts";
 import type { EndReason } from "./held-snapshot.ts";
 import {
   type Environment,
@@ -46,7 +46,6 @@ import {
 } from "./lmdb-environment.ts";
 import { checkLmdbFile, DATA_FILE } from "./lmdb-file.ts";
 import { LmdbView } from "./lmdb-view.ts";
-import { unpacked } from "./packed-entries.ts";
 import type { PageEstimate } from "./page-estimate.ts";
 import { RecordCheck } from "./record-check.ts";
 import { RecordReader } from "./record-reader.ts";
@@ -340,7 +339,8 @@ function realFolder(folder: string): string {
 function writeAll(environment: Environment, commit: TreeCommit): Promise<unknown> {
   const { values, beside, atOnceMax = ENTRIES_AT_ONCE } = commit;
   if (values.length <= atOnceMax) return queueWrites(environment, values, beside);
-  return environment.large.write({ values: unpacked(values), shapes: beside });
+  const shapes = beside.map(({ key, value }) => encodedAs(key, value));
+  return environment.large.write({ values, shapes });
 }
 
 function queueWrites(

@@ -8,33 +8,16 @@ import type { EncodedWrite } from "./encoded-write.ts";
 /** The tree of the storage that entries belong to. */
 export type PackedTree = "values" | "shapes";
 
-/** One entry: bytes to put, or undefined to remove the key. A key is a byte string. */
-export interface UnpackedEntry {
-  readonly key: string;
-  readonly value: Uint8Array | undefined;
-  /** Whether its buffer holds nothing else but free space in front: then it is not copied. */
-  readonly isAlone?: boolean;
-}
-
-/**
- * The encoded entries, one by one. Empties the list, so that the memory of consumed entries can be
- * freed before the commit is over.
- */
-export function* unpacked(encoded: EncodedWrite[]): Generator<UnpackedEntry> {
-  const all: (EncodedWrite | undefined)[] = encoded.splice(0);
-  for (let i = 0; i < all.length; i++) {
-    const each = all[i];
-    all[i] = undefined;
-    if (each === undefined) continue;
-    const { key, chunk, start, size, isAlone } = each;
-    yield { key, value: chunk?.subarray(start, start + size), isAlone };
-  }
-}
+/** Entries behind each other, from the start of memory that holds nothing else. */
+export type PackedPiece = Uint8Array<ArrayBuffer>;
 
 const HEAD_SIZE = 8;
 
-/** Approximate size of a piece; a larger entry is a piece of its own. */
-export const PIECE_SIZE: number = 64 * 1024;
+/**
+ * Approximate size of a piece; a larger entry is a piece of its own. Each piece costs the main thread
+ * a message and its answer, and is packed without a pause.
+ */
+export const PIECE_SIZE: number = 256 * 1024;
 
 /** The free space that an entry needs in front of its value to be a piece without a copy. */
 export function packedFront(key: string): number {
@@ -62,54 +45,87 @@ export function writePackedHead(
   return at + HEAD_SIZE + key.length;
 }
 
-/** All entries in pieces, each of which the caller owns. */
-export function* packEntries(entries: Iterable<UnpackedEntry>): Generator<ArrayBuffer> {
-  let piece = Buffer.allocUnsafeSlow(PIECE_SIZE);
-  let end = 0;
-  for (const { key, value, isAlone } of entries) {
-    if (isAlone === true && value !== undefined) {
-      if (end > 0) yield cut(piece, end);
-      yield packedAlone(key, value);
-      piece = Buffer.allocUnsafeSlow(PIECE_SIZE);
-      end = 0;
+/**
+ * The encoded entries in pieces, each of which the caller owns. Empties the list, so that the memory
+ * of packed entries can be freed before the commit is over.
+ */
+export function* packEntries(encoded: EncodedWrite[]): Generator<PackedPiece> {
+  const all: (EncodedWrite | undefined)[] = encoded.splice(0);
+  const packer = new Packer();
+  for (let i = 0; i < all.length; i++) {
+    const each = all[i] as EncodedWrite;
+    all[i] = undefined;
+    const { key, chunk, start, size } = each;
+    if (each.isAlone) {
+      const before = packer.cut();
+      if (before !== undefined) yield before;
+      yield packedAlone(each);
       continue;
     }
-    const size = packedSize(key, value?.length ?? 0);
-    if (end + size > piece.length) {
-      if (end > 0) yield cut(piece, end);
-      piece = Buffer.allocUnsafeSlow(Math.max(PIECE_SIZE, size));
-      end = 0;
-    }
-    const valueAt = writePackedHead(piece, end, key, value?.length);
-    if (value !== undefined) piece.set(value, valueAt);
-    end += size;
+    const full = packer.makeRoom(packedSize(key, size));
+    if (full !== undefined) yield full;
+    // Copied without a view of the value: a view costs more than most values.
+    const valueAt = packer.addHead(key, chunk === undefined ? undefined : size);
+    chunk?.copy(packer.piece, valueAt, start, start + size);
   }
-  if (end > 0) yield cut(piece, end);
+  const last = packer.cut();
+  if (last !== undefined) yield last;
 }
 
+/** The piece that is being filled. */
+class Packer {
+  piece: Buffer = NO_PIECE;
+  #end = 0;
+
+  /** Makes room for an entry of this size. Returns the piece so far if the entry does not fit. */
+  makeRoom(size: number): PackedPiece | undefined {
+    if (this.#end + size <= this.piece.length) return undefined;
+    const full = this.cut();
+    this.piece = Buffer.allocUnsafeSlow(Math.max(PIECE_SIZE, size));
+    return full;
+  }
+
+  /** Adds an entry, for which there is room. Returns where its value, to be copied, begins. */
+  addHead(key: string, valueSize: number | undefined): number {
+    const valueAt = writePackedHead(this.piece, this.#end, key, valueSize);
+    this.#end = valueAt + (valueSize ?? 0);
+    return valueAt;
+  }
+
+  /** Ends the piece; undefined when nothing is in it. */
+  cut(): PackedPiece | undefined {
+    if (this.#end === 0) return undefined;
+    const full = cut(this.piece, this.#end);
+    this.piece = NO_PIECE;
+    this.#end = 0;
+    return full;
+  }
+}
+
+const NO_PIECE = Buffer.alloc(0);
+
 /** A large value is not copied: its buffer becomes the piece. */
-function packedAlone(key: string, { buffer, byteOffset, length }: Uint8Array): ArrayBuffer {
-  if (byteOffset !== packedFront(key) || buffer.byteLength !== byteOffset + length) {
+function packedAlone({ key, chunk, start, size }: EncodedWrite): PackedPiece {
+  if (start !== packedFront(key) || chunk?.buffer.byteLength !== start + size) {
     throw new TypeError("expected memory with room for the head and the key, and the value");
   }
-  const piece = Buffer.from(buffer);
-  writePackedHead(piece, 0, key, length);
+  const piece = Buffer.from(chunk.buffer);
+  writePackedHead(piece, 0, key, size);
   return cut(piece, piece.length);
 }
 
-/** The buffer up to `end`. */
-function cut(piece: Buffer, end: number): ArrayBuffer {
-  const { buffer } = piece;
-  if (buffer instanceof ArrayBuffer) return end === piece.length ? buffer : buffer.slice(0, end);
+/** The piece up to `end`, in the memory that it has. */
+function cut({ buffer }: Buffer, end: number): PackedPiece {
+  if (buffer instanceof ArrayBuffer) return new Uint8Array(buffer, 0, end);
   throw new TypeError("expected memory of its own");
 }
 
 /** Calls `take` with each entry of a piece, in order; key and value are lent. */
 export function eachEntry(
-  packed: ArrayBuffer,
+  { buffer, byteOffset, length }: PackedPiece,
   take: (key: Uint8Array, value: Uint8Array | undefined) => void,
 ): void {
-  const piece = Buffer.from(packed);
+  const piece = Buffer.from(buffer, byteOffset, length);
   for (let at = 0; at < piece.length; ) {
     const entry = packedAt(piece, at);
     at = entry.end;

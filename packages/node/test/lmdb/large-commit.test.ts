@@ -6,6 +6,7 @@ import { PeerError, type Value } from "@bigpeer/protocol";
 import { afterEach, expect, test } from "vitest";
 import { findDifference } from "../../../engine/test/contract/any-value.ts";
 import { isFullSize, sized } from "../../../protocol/test/support/test-size.ts";
+import { encodedAs } from "../../src/lmdb/encoded-write.ts";
 import { LargeCommits } from "../../src/lmdb/large-commit.ts";
 import { type LmdbKeyValue, openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
 import type { SliceClock } from "../../src/slices.ts";
@@ -165,8 +166,8 @@ test("a value that cannot be written rejects, nothing is written, and the storag
   const names = { values: "bigpeer.values", shapes: "bigpeer.shapes" };
   const commits = new LargeCommits({ root, ...names }, new CountingClock());
   const value = new Uint8Array([1]);
-  const entries = Array.from({ length: MANY }, (_, i) => ({ key: `b ${i}`, value }));
-  const values = [...entries, { key: "", value }, ...entries];
+  const entries = Array.from({ length: MANY }, (_, i) => encodedAs(`b ${i}`, value));
+  const values = [...entries, encodedAs("", value), ...entries];
   await expect(commits.write({ values, shapes: [] })).rejects.toThrow(/key/i);
   await commits.close();
   await storage.commit(new Map([["c", 2]]));
