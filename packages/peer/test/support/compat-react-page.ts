@@ -43,7 +43,7 @@ function List(): ReactElement {
   );
   const synced = useQuery("SELECT * FROM tasks");
   const wrong = useQuery("DELETE FROM tasks", { localOnly: true });
-  const [execute, run] = useExecuteQuery("INSERT INTO tasks DOCUMENTS ({'title': :title})", {
+  const [execute, insertion] = useExecuteQuery("INSERT INTO tasks DOCUMENTS ({'title': :title})", {
     queryArguments: { title: "default" },
   });
   const [executeWrong, failed] = useExecuteQuery("SELECT * FORM tasks");
@@ -56,7 +56,7 @@ function List(): ReactElement {
     error,
     isSubscribed: [syncSubscription !== undefined, synced.syncSubscription !== undefined],
     wrong: (wrong.error as { readonly code?: string } | null)?.code,
-    inserted: run.mutatedDocumentIDs?.length,
+    inserted: insertion.mutatedDocumentIDs?.length,
     failure: (failed.error as { readonly code?: string } | null)?.code,
     remoteCount: remotePeers.length,
     isConnected: useConnectionStatus({ forTransport: "WebSocket" }),
