@@ -71,7 +71,7 @@ export const PAGES = [
     path: "auth.md",
     title: "Auth",
     introduction: "Logs in and out, and shows the user of the peer.",
-    symbols: ["PeerAuth", "AuthStatus", "LoginDetails"],
+    symbols: ["PeerAuth", "AuthStatus", "Login", "LoginDetails", "SessionDetails"],
   },
   {
     path: "presence.md",

@@ -48,7 +48,12 @@ export interface SessionDetails {
   readonly date?: string | undefined;
 }
 
-/** What the option `login` gives. */
+/**
+ * What the option `login` gives: how to log in, or a session that the app has already.
+ *
+ * @example
+ * const login = async (): Promise<Login> => ({ provider: "users", token: "a token of your own server" });
+ */
 export type Login = LoginDetails | SessionDetails;
 
 /**
