@@ -75,6 +75,7 @@ async function sendAll(
       ask(options, `${content.id}/upload`, asked),
     );
     const next = offsetIn(answer);
+    if (isConflict(answer) && next >= content.len) return begin(options, content, cancel);
     // The server expects another place: the upload begins there again.
     if (next !== at + body.length) return next;
     at = next;
@@ -281,6 +282,11 @@ function refused(message: string, code: ErrorCode): TransferError {
 function lost(error: unknown): TransferError {
   const { cause } = (error ?? {}) as { readonly cause?: unknown };
   return new TransferError("lost", messageOf(cause instanceof Error ? cause : error));
+}
+
+/** An error with an offset. That all bytes have arrived does not yet say that they are stored. */
+function isConflict(answer: unknown): boolean {
+  return (answer as { readonly message?: unknown } | undefined)?.message !== undefined;
 }
 
 function offsetIn(answer: unknown): number {

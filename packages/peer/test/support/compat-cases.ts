@@ -337,10 +337,16 @@ export function compatCases(environment: CompatEnvironment): void {
         next = signalNext;
       },
     );
+    // Observers of a query get a result at the same time: when this one has it, the other one waits.
+    let shown = 0;
+    const other = ditto.store.registerObserver("SELECT * FROM t", ({ items }) => {
+      shown = items.length;
+    });
     await until(() => next !== undefined);
     for (const id of ["a", "b", "c"]) {
       await ditto.store.execute("INSERT INTO t DOCUMENTS (:task)", { task: { _id: id } });
     }
+    await until(() => shown === 3);
     expect(seen).toEqual([0]);
     next?.();
     await until(() => seen.length === 2);
@@ -349,6 +355,7 @@ export function compatCases(environment: CompatEnvironment): void {
     await ditto.store.execute("SELECT * FROM t");
     expect(seen).toEqual([0, 3]);
     observer.cancel();
+    other.cancel();
   });
 
   local("a handler that throws stays registered", async (ditto) => {

@@ -38,7 +38,7 @@ export interface PartialUploadsOptions {
 
 /**
  * `more`: the upload continues at `offset`. `kept`: the content is stored. `conflict`: another offset
- * is expected. `replaced`: a later request ended this one. `refused`: the content does not match its
+ * is expected. `replaced`: a later request ended this one before its last byte. `refused`: the content does not match its
  * id, and nothing of it remains.
  */
 export interface UploadOutcome {
@@ -120,14 +120,19 @@ export class PartialUploads {
     return this.#run(keyOf(content.id, by), async (key, signal) => {
       const known = this.#uploads.get(key);
       const size = known?.size ?? 0;
+      if (known !== undefined && size === content.len && size !== offset) {
+        // A caller takes an offset at the end for a content that is stored.
+        return this.#finish(known, content, by);
+      }
       if (size !== offset) return { kind: "conflict", offset: size };
       this.#options.space.check(Math.max(0, content.len - size));
       const upload = known ?? (await this.#create(key));
       try {
         await this.#write(upload, until(signal, chunks), content.len);
       } catch (error) {
-        if (error === REPLACED) return { kind: "replaced", offset: upload.size };
-        throw error;
+        if (error !== REPLACED) throw error;
+        // With all bytes it is completed: the later request may have nothing to send any more.
+        if (upload.size < content.len) return { kind: "replaced", offset: upload.size };
       }
       if (upload.size < content.len) return { kind: "more", offset: upload.size };
       return this.#finish(upload, content, by);

@@ -78,9 +78,11 @@ test("closing the folder ends uploads that stall, and finishes those that have a
   const opened = await openFolder();
   const { attachments, folder } = opened;
   let isLeft = false;
+  let isStalled = false;
   async function* trickle(): AsyncGenerator<Uint8Array> {
     try {
       yield Buffer.from("begun");
+      isStalled = true;
       await new Promise((resolve) => setTimeout(resolve, 3_600_000).unref());
     } finally {
       isLeft = true;
@@ -88,7 +90,8 @@ test("closing the folder ends uploads that stall, and finishes those that have a
   }
   const trickling = attachments.add(trickle(), "ann");
   const partials = (): string[] => readdirSync(join(folder, "partial"));
-  await vi.waitFor(() => expect(partials()).toHaveLength(1));
+  await vi.waitFor(() => expect(isStalled).toBe(true));
+  expect(partials()).toHaveLength(1);
   const [ended] = await Promise.allSettled([trickling, attachments.close()]);
   expect(ended).toMatchObject({ status: "rejected", reason: { code: "store.closed" } });
   expect(partials()).toEqual([]);

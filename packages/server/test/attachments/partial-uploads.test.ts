@@ -166,6 +166,31 @@ test("[H54] a request ends the one before it, and what that one received counts"
   expect(await stuckAgain).toEqual({ kind: "replaced", offset: 5 });
 });
 
+test("[H54] an upload whose last byte has arrived is completed, even if another request ends it", async () => {
+  const { uploads, append, kept } = openUploads();
+  const all = halfOpen(CONTENT);
+  const stuck = uploads.append(ATTACHMENT, { offset: 0, chunks: all.chunks }, "ann");
+  await all.written;
+  const later = append(0, 10);
+  expect(await stuck).toEqual({ kind: "kept", offset: 10 });
+  expect(await later).toEqual({ kind: "kept", offset: 10 });
+  expect(kept).toEqual({ ann: "0123456789" });
+});
+
+test("[H54] an upload that could not be completed is completed by a part at any offset", async () => {
+  let isBusy = true;
+  const { append, kept } = openUploads(undefined, {
+    keep: async (path, _content, by) => {
+      if (isBusy) throw new PeerError("store.busy", "not now");
+      kept[by] = readFileSync(path, "utf8");
+    },
+  });
+  await expect(append(0, 10)).rejects.toMatchObject({ code: "store.busy" });
+  isBusy = false;
+  expect(await append(0, 10)).toEqual({ kind: "kept", offset: 10 });
+  expect(kept).toEqual({ ann: "0123456789" });
+});
+
 test("[H56] a source that fails leaves what it yielded, and nothing leaves no file", async () => {
   const { uploads, append, files } = openUploads();
   const cut = new Error("cut");
