@@ -38,9 +38,10 @@ export class PageSync implements BrowserConnection {
   }
 
   start(): void {
+    const wasClosed = this.#isClosed;
     this.#repeat("startSync").catch((error: unknown) => {
-      // A peer that is closed at once has ended the call.
-      if (!this.#isClosed) this.#options.onError(error);
+      // If the peer was closed after the call, that has ended it.
+      if (wasClosed || !this.#isClosed) this.#options.onError(error);
     });
   }
 
