@@ -24,6 +24,7 @@ COPY --from=build --chown=10001:10001 /data /data
 # The data folder is inside the volume, because `restore` cannot replace a mount point.
 ENV NODE_ENV=production \
   BIGPEER_DATA_DIR=/data/bigpeer \
+  BIGPEER_BACKUP_DIR=/data/backups \
   BIGPEER_HOST=0.0.0.0
 USER 10001:10001
 VOLUME ["/data"]
@@ -32,4 +33,5 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.BIGPEER_PORT || 8080}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # No shell and no npm in between: the server itself gets SIGTERM.
-ENTRYPOINT ["node", "--max-semi-space-size=32", "packages/server/dist/main.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=32", "packages/bigpeer/dist/main.js"]
+CMD ["start"]

@@ -24,12 +24,17 @@ const isFullSize = process.env["TEST_SIZE"] === "full";
 /** No time decides a test: this is only for one that hangs, on any machine. */
 const TIMEOUT_MS = isFullSize ? 180_000 : 60_000;
 
-const setupFiles = ["./test/support/patient-waits.ts"];
+/** A wait ends when what it waits for has come, so a long limit costs nothing on a quiet machine. */
+const patient = {
+  setupFiles: ["./test/support/patient-waits.ts"],
+  expect: { poll: { timeout: 30_000 } },
+};
 
 const longTests = ["packages/*/test/**/*.long.test.ts", "test/**/*.long.test.ts"];
 
 /** Wait for a browser for most of their time. */
 const browserTests = [
+  "packages/console/test/**/*.long.test.ts",
   "packages/peer/test/web/**/*.long.test.ts",
   "packages/peer/test/react/*.long.test.ts",
 ];
@@ -46,6 +51,7 @@ const pairs = [
 const aloneTests = [
   // Hundreds of peers in several processes; some watch memory.
   "packages/peer/test/*.long.test.ts",
+  "packages/server/test/delivery/changes.long.test.ts",
   // Builds the packages and the documentation site, which other files read.
   "test/packages.long.test.ts",
   "test/bundlers.long.test.ts",
@@ -118,7 +124,7 @@ export default defineConfig({
           exclude: [...longTests, ...isolatedTests],
           isolate: false,
           provide: { isFullSize },
-          setupFiles,
+          ...patient,
           testTimeout: TIMEOUT_MS,
           hookTimeout: TIMEOUT_MS,
         },
@@ -129,7 +135,7 @@ export default defineConfig({
           name: "isolated",
           include: isolatedTests,
           provide: { isFullSize },
-          setupFiles,
+          ...patient,
           testTimeout: TIMEOUT_MS,
           hookTimeout: TIMEOUT_MS,
         },
@@ -143,7 +149,7 @@ export default defineConfig({
           maxWorkers: 2,
           provide: { isFullSize: true },
           sequence: { groupOrder: 2 },
-          setupFiles,
+          ...patient,
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },
@@ -156,7 +162,7 @@ export default defineConfig({
           maxWorkers: 2,
           provide: { isFullSize: true },
           sequence: { groupOrder: 2 },
-          setupFiles,
+          ...patient,
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },
@@ -169,7 +175,7 @@ export default defineConfig({
           maxWorkers: 2,
           provide: { isFullSize: true },
           sequence: { groupOrder: 3 },
-          setupFiles,
+          ...patient,
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },
@@ -182,7 +188,7 @@ export default defineConfig({
           maxWorkers: 2,
           provide: { isFullSize: true },
           sequence: { groupOrder: 4 + i },
-          setupFiles,
+          ...patient,
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },
@@ -196,7 +202,7 @@ export default defineConfig({
           maxWorkers: 1,
           provide: { isFullSize: true },
           sequence: { groupOrder: 4 + pairs.length },
-          setupFiles,
+          ...patient,
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },

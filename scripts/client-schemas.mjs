@@ -46,7 +46,7 @@ function assigned(head, schema, indent) {
 
 function alternativesOf(schema) {
   if (schema.enum !== undefined) return schema.enum.map((value) => ({ const: value }));
-  return schema.anyOf;
+  return schema.anyOf?.flatMap((one) => alternativesOf(one) ?? [one]);
 }
 
 function typeOf(schema, indent) {

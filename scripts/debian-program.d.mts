@@ -8,6 +8,6 @@ export interface FoundProgram {
 }
 
 export function findDebianProgram(
-  name: "nginx" | "caddy" | "promtool",
+  name: "nginx" | "caddy" | "promtool" | "tmux",
   env?: NodeJS.ProcessEnv,
 ): Promise<FoundProgram>;

@@ -1,5 +1,5 @@
 /**
- * Programs of Debian for tests of the deployment: nginx, Caddy and promtool. Finds an installed one,
+ * Programs of Debian for tests: nginx, Caddy and promtool of the deployment, tmux of the shell. Finds an installed one,
  * or downloads its package with apt-get, which checks its signature, and unpacks it into the user's
  * cache. Nothing is installed on the machine, and no service is started.
  *
@@ -20,6 +20,7 @@ const run = promisify(execFile);
 const PROGRAMS = {
   nginx: { from: "nginx", file: "usr/sbin/nginx", version: ["-v"] },
   caddy: { from: "caddy", file: "usr/bin/caddy", version: ["version"] },
+  tmux: { from: "tmux", file: "usr/bin/tmux", version: ["-V"] },
   promtool: { from: "prometheus", file: "usr/bin/promtool", version: ["--version"] },
 };
 

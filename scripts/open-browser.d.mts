@@ -24,9 +24,32 @@ export interface OpenPage {
   goBack(): Promise<unknown>;
   reload(): Promise<unknown>;
   close(): Promise<void>;
+  url(): string;
+  setViewport(size: { readonly width: number; readonly height: number }): Promise<void>;
+  screenshot(options: { readonly path: string }): Promise<unknown>;
+  /** What a selector finds, waited for; `::-p-aria(…)` finds by name and role. */
+  locator(selector: string): OpenLocator;
+  readonly keyboard: {
+    press(key: string): Promise<void>;
+    type(text: string): Promise<void>;
+    down(key: string): Promise<void>;
+    up(key: string): Promise<void>;
+  };
+  /** Null if there is none. */
+  $(selector: string): Promise<OpenElement | null>;
   waitForFunction(expression: string, options?: { readonly timeout: number }): Promise<unknown>;
   /** In Chromium alone. */
   createCDPSession(): Promise<CdpSession>;
+}
+
+export interface OpenLocator {
+  click(): Promise<void>;
+  fill(text: string): Promise<void>;
+  wait(): Promise<unknown>;
+}
+
+export interface OpenElement {
+  uploadFile(...paths: readonly string[]): Promise<void>;
 }
 
 export interface CdpSession {
@@ -44,6 +67,7 @@ export interface ServedPage {
 }
 
 export function openBrowser(name: BrowserName, options?: BrowserOptions): Promise<OpenBrowser>;
+export function axeScript(): Promise<string>;
 export function bundlePage(
   file: string,
   options?: {

@@ -188,6 +188,11 @@ export async function servePage(
   };
 }
 
+/** The script of axe, which finds faults of accessibility. A page evaluates it and then has `axe`. */
+export async function axeScript() {
+  return (await loadDriver("axe-core")).source;
+}
+
 let installing;
 
 async function loadDriver(name) {

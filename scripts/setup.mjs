@@ -5,7 +5,7 @@
  *   1. Is this Node new enough?
  *   2. Are the installed dependencies those of package-lock.json? If not: `npm ci`.
  *   3. Are the built packages those of the sources? `tsc -b` decides and builds what is not; the page
- *      `/docs/api` is copied beside them, and the peer for browsers is bundled.
+ *      `/docs/api` is copied beside them, and the peer for browsers and the console are bundled.
  *
  * Two set-ups in one clone would destroy each other's work, so steps 2 and 3 are done under a lock.
  *
@@ -13,6 +13,7 @@
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildConsole } from "./console.mjs";
 import { copyApiPage } from "./copy-api-page.mjs";
 import { say, withLock } from "./folder-lock.mjs";
 import { installPackages } from "./npm-packages.mjs";
@@ -51,4 +52,5 @@ async function build(lock) {
   if (exitCode !== 0) throw new Error("the sources do not compile (tsc -b): see above.");
   copyApiPage();
   await buildSdk();
+  await buildConsole();
 }

@@ -71,6 +71,14 @@ export const GROUPS = [
         about: "Call a server from a service, with types and safe retries, without a store.",
       },
       {
+        file: "docs/console.md",
+        about: "See and change everything of a server in the browser.",
+      },
+      {
+        file: "docs/command-line.md",
+        about: "Query and manage a server from a terminal or a script.",
+      },
+      {
         file: "docs/authentication.md",
         about: "Let users and programs log in: API keys, JWT, webhooks, sessions.",
       },
@@ -89,6 +97,10 @@ export const GROUPS = [
       {
         file: "docs/remote-execute.md",
         about: "Run a statement on connected devices, and collect their results.",
+      },
+      {
+        file: "docs/webhooks.md",
+        about: "Send the changes of an app to a URL or to NATS JetStream.",
       },
       {
         file: "docs/replication.md",
@@ -125,6 +137,10 @@ export const GROUPS = [
       {
         file: "docs/http-api.md",
         about: "Every operation of the data API, with requests, answers and rules.",
+      },
+      {
+        file: "docs/changes.md",
+        about: "Follow every change in the order of transactions, and recipes for it.",
       },
       {
         file: "docs/query-language.md",

@@ -91,7 +91,7 @@ test("a tarball has built files with types and maps, their sources, a README and
   for (const { name, files } of packed.tarballs) {
     expect(files, name).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json"]));
     const built = files.filter((path) =>
-      /^dist\/(?!api-page\/|docs-site\/|sdk\/).*\.js$/.test(path),
+      /^dist\/(?!api-page\/|console\/|docs-site\/|sdk\/).*\.js$/.test(path),
     );
     expect(built.length, name).toBeGreaterThan(0);
     for (const path of built) {
@@ -103,10 +103,15 @@ test("a tarball has built files with types and maps, their sources, a README and
   }
 });
 
-test("the server's tarball has the documentation and the page of the API", () => {
+test("the server's tarball has the documentation, the page of the API and the console", () => {
   const files = packed.tarballs.find(({ name }) => name === "@bigpeer/server")?.files;
-  const needed = ["dist/docs-site/index.html", "dist/api-page/swagger-ui.css"];
+  const needed = [
+    "dist/docs-site/index.html",
+    "dist/api-page/swagger-ui.css",
+    "dist/console/index.html",
+  ];
   expect(files).toEqual(expect.arrayContaining(needed));
+  expect(files).not.toContain("dist/console/stamp.json");
 });
 
 test.each(["@bigpeer/peer", "@bigpeer/server"])(

@@ -33,7 +33,14 @@ test("there are at most eight packages, and the command has a name of its own", 
   expect(packages.map(({ manifest }) => manifest.name)).toContain("bigpeer");
 });
 
-test.each(packages)("packages/$folder has what a published package needs", (each) => {
+const published = packages.filter(({ manifest }) => manifest["private"] !== true);
+
+test("only the console is not published: the server's tarball has it built", () => {
+  const others = packages.filter((each) => !published.includes(each));
+  expect(others.map(({ folder }) => folder)).toEqual(["console"]);
+});
+
+test.each(published)("packages/$folder has what a published package needs", (each) => {
   const { folder, manifest } = each;
   expect(manifest).toMatchObject({
     name: folder === "bigpeer" ? folder : `@bigpeer/${folder}`,

@@ -19,7 +19,7 @@ import { createFixtureClone, type FixtureClone, PAGE } from "./support/fixture-c
 import { ROOT } from "./support/repository.ts";
 
 const NPM_CI = "npm ci --include=dev --include=optional --loglevel=error --no-audit --no-fund";
-const BUILT = ["tsc -b", "sdk"];
+const BUILT = ["tsc -b", "sdk", "console"];
 const INSTALLED_AND_BUILT = [NPM_CI, "npm end", ...BUILT];
 const SITE_BUILT = [`site: ${NPM_CI}`, "site: npm end", "site"];
 

@@ -20,7 +20,7 @@ import {
 } from "./support/tidy.ts";
 import { checkCircles } from "./support/tidy-circles.ts";
 
-const files = readFiles([".ts", ".mts", ".mjs", ".js"]);
+const files = readFiles([".ts", ".tsx", ".mts", ".mjs", ".js"]);
 
 test("there are sources and tests to check", () => {
   expect(files.filter(isSource).length).toBeGreaterThan(3);

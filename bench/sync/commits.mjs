@@ -12,7 +12,7 @@ import { setTimeout } from "node:timers/promises";
 import { Crowds } from "./crowds.mjs";
 import { start } from "./process.mjs";
 import { startBigPeer } from "./servers.mjs";
-import { figure, median, row, verdict } from "./table.mjs";
+import { figure, median, range, row, verdict } from "./table.mjs";
 import { fieldsOfHolder, idOfHolder } from "./turn.mjs";
 
 const FEW = 10;
@@ -35,9 +35,11 @@ function filesMax() {
 }
 
 /** Starts a server with `count` connections; upserts arrive over HTTP. */
-class OverSockets {
-  static async open(folder, peers, documents) {
+export class OverSockets {
+  /** `name`: the handshake of the clients. `targets`: how many of the documents are written. */
+  static async open(folder, peers, documents, { name, targets = documents } = {}) {
     const made = new OverSockets();
+    made.targets = targets;
     made.documents = documents;
     made.peers = peers;
     made.turn = documents;
@@ -45,6 +47,7 @@ class OverSockets {
     // A client that subscribes to an empty collection causes no scan.
     made.server = await startBigPeer(join(folder, `commits-${peers}`));
     made.crowds = new Crowds(PROCESSES);
+    if (name !== undefined) made.server.name = name;
     await made.crowds.grow(peers, made.server, "own");
     await made.server.fill(documents, (i) => ({ _id: idOfHolder(i), ...fieldsOfHolder(i, i) }));
     made.expected = peers;
@@ -58,7 +61,7 @@ class OverSockets {
     let done = 0;
     const writer = async () => {
       while (performance.now() - before.at < ms) {
-        this.next = (this.next + 7919) % this.documents;
+        this.next = (this.next + 7919) % this.targets;
         if (this.next < this.peers) this.expected++;
         await server.upsert(idOfHolder(this.next), fieldsOfHolder(this.next, this.turn++));
         done++;
@@ -112,7 +115,7 @@ class InProcess {
 }
 
 /** Alternates the rounds of all servers. The first round does not count. */
-async function compare(title, sides, { count, ms }) {
+export async function compareCosts(title, sides, { count, ms }) {
   let worst = 0;
   for (const flight of [1, FLIGHT]) {
     const results = sides.map(() => []);
@@ -123,7 +126,7 @@ async function compare(title, sides, { count, ms }) {
       }
     }
     const of = (i, name) => median(results[i].map((result) => result[name]));
-    row(`${title}, ${flight} in flight`, ["peers", "a second", "CPU µs", "CPU ratio"]);
+    row(`${title}, ${flight} in flight`, ["peers", "a second", "CPU µs", "CPU ratio", "of rounds"]);
     for (const [i, { peers }] of sides.entries()) {
       const ratio = of(i, "cpuUs") / of(0, "cpuUs");
       worst = Math.max(worst, ratio);
@@ -132,6 +135,7 @@ async function compare(title, sides, { count, ms }) {
         figure(of(i, "perSecond")),
         figure(of(i, "cpuUs"), 1),
         figure(ratio, 2),
+        range(results[i].map(({ cpuUs }, round) => cpuUs / results[0][round].cpuUs)),
       ]);
     }
   }
@@ -142,7 +146,7 @@ async function measureBy(Side, title, { folder, many, takePart, given }) {
   const sides = [];
   await takePart("big peer", async () => {
     for (const peers of [FEW, many]) sides.push(await Side.open(folder, peers, many));
-    await compare(title, sides, given);
+    await compareCosts(title, sides, given);
   });
   for (const side of sides) await side.close();
 }

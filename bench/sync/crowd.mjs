@@ -22,8 +22,13 @@ function begin() {
   fault = undefined;
 }
 
+function openRaw(options) {
+  return RawClient.open(options);
+}
+
 /** Starts one client. Resolves when it is subscribed. */
 function join({ port, path, speech, number, place }) {
+  const { open = openRaw, count: countOf = countMarks } = speech;
   return new Promise((resolve, reject) => {
     let follows = false;
     const fail = (reason) => {
@@ -31,7 +36,7 @@ function join({ port, path, speech, number, place }) {
       reject(new Error(fault));
     };
     const onMessage = (bytes) => {
-      const count = follows ? countMarks(bytes) : 0;
+      const count = follows ? countOf(bytes) : 0;
       if (count > 0) {
         took(place, count, bytes.length);
         return;
@@ -45,7 +50,7 @@ function join({ port, path, speech, number, place }) {
         fail(error.message);
       }
     };
-    RawClient.open({ port, path, onMessage, onClose: fail }).then((client) => {
+    open({ port, path, number, onMessage, onClose: fail }).then((client) => {
       clients[place] = client;
       if (speech.begin(client, number)) {
         follows = true;

@@ -103,6 +103,14 @@ export async function startHocuspocus() {
   return { name: "hocuspocus", child, port, path: "/", given: { from }, write };
 }
 
+/** A server on `node:http` alone, for Server-Sent Events. */
+export async function startBareEvents() {
+  const child = start("../changes/bare-events.mjs", { collects: true });
+  const { port } = await child.ask("listen");
+  const write = (turn) => post({ port, path: "/", body: bodyOf(turn) });
+  return { name: "bare events", child, port, path: "/", given: {}, write };
+}
+
 function bodyOf(turn) {
   return { id: idOfTurn(turn), value: fieldsOfTurn(turn) };
 }

@@ -1,9 +1,11 @@
 /**
  * Handshakes of raw clients: the messages that a client sends to each server to subscribe and to
  * stay connected. A handshake begins when a client is connected, and receives all messages without
- * a write. `hear` returns whether the client is now subscribed.
+ * a write. `hear` returns whether the client is now subscribed. A handshake may also have `open` and
+ * `count`, where the client is not one of WebSocket, or counts writes in another way.
  */
 import { createRequire } from "node:module";
+import { bareEvents, changeFeed } from "../changes/speech.mjs";
 
 function siteOf(i) {
   return (i + 1).toString(16).padStart(16, "0");
@@ -97,4 +99,10 @@ function hocuspocus({ from, follows }) {
   };
 }
 
-export const SPEECHES = { bare, "big peer": bigPeer, hocuspocus };
+export const SPEECHES = {
+  bare,
+  "bare events": bareEvents,
+  "big peer": bigPeer,
+  "change feed": changeFeed,
+  hocuspocus,
+};

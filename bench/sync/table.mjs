@@ -28,6 +28,11 @@ export function spread(numbers) {
   return ends.map((end) => (end / middle).toFixed(2)).join("–");
 }
 
+/** Minimum and maximum. */
+export function range(numbers) {
+  return [Math.min(...numbers), Math.max(...numbers)].map((end) => end.toFixed(2)).join("–");
+}
+
 export function quantile(numbers, part) {
   const sorted = numbers.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;

@@ -73,7 +73,8 @@ class ServerProcess {
 }
 
 /** Resolves when ready. `profile` is the file for a CPU profile, written at exit. */
-export async function startServer(folder, { management = false, flags = [], profile } = {}) {
+export async function startServer(folder, options = {}) {
+  const { management = false, port = 0, flags = [], profile } = options;
   mkdirSync(folder, { recursive: true });
   const loopFile = join(folder, "loop.txt");
   const quickstartFile = join(folder, "data", "quickstart.json");
@@ -83,7 +84,8 @@ export async function startServer(folder, { management = false, flags = [], prof
     profile === undefined
       ? []
       : ["--cpu-prof", `--cpu-prof-dir=${profile.folder}`, `--cpu-prof-name=${profile.name}`];
-  const settings = ["--data-dir", join(folder, "data"), "--port", "0", "--log-level", "warn"];
+  const settings = ["--data-dir", join(folder, "data"), "--port", String(port)];
+  settings.push("--log-level", "warn");
   settings.push("--management-port", management ? "0" : "off");
   const startedAt = Date.now();
   const child = spawn(

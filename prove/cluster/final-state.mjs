@@ -14,8 +14,8 @@ import { promisify } from "node:util";
 import { Replica } from "@bigpeer/engine/cluster";
 import { nodePlatform, openReplicaStorage, readStore } from "@bigpeer/node";
 import { encodeCbor } from "@bigpeer/protocol";
-import { connectNats } from "../../packages/server/dist/cluster/nats/nats-connection.js";
 import { NatsLogs } from "../../packages/server/dist/cluster/nats/nats-logs.js";
+import { connectNats } from "../../packages/server/dist/nats/nats-connection.js";
 
 const MAIN = fileURLToPath(new URL("../../packages/server/dist/main.js", import.meta.url));
 const FOLLOW_MS_MAX = 120_000;

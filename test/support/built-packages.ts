@@ -11,10 +11,11 @@ const SOURCE = /^(.*\/packages\/[^/]+)\/src\/(.*)\.ts$/;
 /** Whether tests run the built packages. */
 export const isBuilt: boolean = process.env["TEST_PACKAGES"] === "built";
 
-/** The built file of a source; undefined for any other file. */
+/** The built file of a source; undefined for any other file. The console is bundled alone. */
 export function builtFile(path: string): string | undefined {
   const [, folder, name] = SOURCE.exec(path) ?? [];
-  return folder === undefined ? undefined : `${folder}/dist/${name}.js`;
+  const isBundled = folder === undefined || folder.endsWith("/console");
+  return isBundled ? undefined : `${folder}/dist/${name}.js`;
 }
 
 export function builtPackages(): Plugin {

@@ -9,7 +9,9 @@ export interface TestProgram {
 }
 
 /** Says on standard error that tests are left out when there is none. */
-export async function testProgram(name: "nginx" | "caddy" | "promtool"): Promise<TestProgram> {
+export async function testProgram(
+  name: "nginx" | "caddy" | "promtool" | "tmux",
+): Promise<TestProgram> {
   const { path, reason = "it was not found" } = await findDebianProgram(name);
   if (path === undefined) process.stderr.write(`tests with ${name} are left out: ${reason}\n`);
   return { path: path ?? "", isPresent: path !== undefined };

@@ -97,6 +97,14 @@ export async function buildSdk() {
 }
 `;
 
+/** The same for the console. */
+const CONSOLE = `
+import { appendFileSync } from "node:fs";
+export async function buildConsole() {
+  appendFileSync(process.env.CALLS, "console\\n");
+}
+`;
+
 const SCRIPTS = [
   "scripts/setup.mjs",
   "scripts/copy-api-page.mjs",
@@ -128,6 +136,7 @@ export function createFixtureClone(): FixtureClone {
   for (const script of [...SCRIPTS, "LICENSE"])
     copyFileSync(join(ROOT, script), join(root, script));
   writeFileSync(join(root, "scripts/sdk.mjs"), SDK);
+  writeFileSync(join(root, "scripts/console.mjs"), CONSOLE);
   writeFileSync(join(root, "bin/npm"), NPM, { mode: 0o755 });
   writeFileSync(join(root, "package-lock.json"), "{}\n");
   writeFileSync(join(root, "site/package-lock.json"), "{}\n");

@@ -3,7 +3,7 @@
  * which they are installed. Other dependencies come from the npm registry or from npm's cache.
  */
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -32,9 +32,14 @@ interface PackReport {
   readonly files: readonly { readonly path: string }[];
 }
 
-/** Packs all packages with `npm pack`, which builds them first. */
+/** Packs all packages that are published with `npm pack`, which builds them first. */
 export function packAll(): Promise<Packed> {
-  return pack(["--workspaces"]);
+  const folders = readdirSync(join(ROOT, "packages"));
+  const published = folders.filter((name) => {
+    const manifest = readFileSync(join(ROOT, "packages", name, "package.json"), "utf8");
+    return (JSON.parse(manifest) as { private?: boolean }).private !== true;
+  });
+  return pack(published.map((name) => `--workspace=packages/${name}`));
 }
 
 /** Packs some packages, which must be built, as they are. */

@@ -31,7 +31,10 @@ export interface Excerpt {
 
 export const ROOT: string = fileURLToPath(new URL("../..", import.meta.url));
 
-const SKIPPED_FOLDERS = new Set([".git", ".temp", "node_modules", "dist", "data", "coverage"]);
+const SKIPPED_FOLDERS = new Set([".git", ".temp", "node_modules", "dist", "coverage"]);
+
+/** The data of a server that was started here. */
+const DATA_FOLDER = join(ROOT, "data");
 
 /** Every file of the repository whose name ends in one of the endings, in order of path. */
 export function readFiles(endings: readonly string[]): SourceFile[] {
@@ -42,7 +45,8 @@ export function readFiles(endings: readonly string[]): SourceFile[] {
 function listPaths(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) return SKIPPED_FOLDERS.has(entry.name) ? [] : listPaths(path);
+    const isSkipped = SKIPPED_FOLDERS.has(entry.name) || path === DATA_FOLDER;
+    if (entry.isDirectory()) return isSkipped ? [] : listPaths(path);
     return [relative(ROOT, path).replaceAll("\\", "/")];
   });
 }

@@ -25,7 +25,8 @@ const ARROWS: Record<string, readonly string[]> = {
   peer: ["protocol", "engine", "node"],
   server: ["protocol", "engine", "node"],
   client: [],
-  bigpeer: ["server"],
+  bigpeer: ["protocol", "engine", "server", "client"],
+  console: ["protocol", "engine"],
 };
 
 /** Packages whose sources may use Node's own modules. */
@@ -33,16 +34,27 @@ const NODE_PACKAGES = new Set(["node", "peer", "server", "bigpeer"]);
 
 /** The one source file of a package that may import each third-party library. */
 const THIRD_PARTY: Record<string, readonly string[]> = {
+  "@codemirror/autocomplete": ["packages/console/src/editor/codemirror.ts"],
+  "@codemirror/commands": ["packages/console/src/editor/codemirror.ts"],
+  "@codemirror/language": ["packages/console/src/editor/codemirror.ts"],
+  "@codemirror/lint": ["packages/console/src/editor/codemirror.ts"],
+  "@codemirror/state": ["packages/console/src/editor/codemirror.ts"],
+  "@codemirror/view": ["packages/console/src/editor/codemirror.ts"],
   "@fastify/busboy": ["packages/server/src/data-api/form-file.ts"],
-  "@nats-io/jetstream": ["packages/server/src/cluster/nats/nats-connection.ts"],
-  "@nats-io/transport-node": ["packages/server/src/cluster/nats/nats-connection.ts"],
+  "@nats-io/jetstream": ["packages/server/src/nats/nats-connection.ts"],
+  "@nats-io/transport-node": ["packages/server/src/nats/nats-connection.ts"],
+  "@preact/signals": ["packages/console/src/kit/preact.ts"],
+  commander: ["packages/bigpeer/src/program/parser.ts"],
   jose: ["packages/server/src/auth/json-web-token.ts"],
   lmdb: ["packages/node/src/lmdb/lmdb-environment.ts", "packages/node/src/lmdb/commit-thread.ts"],
   pino: ["packages/server/src/observability/log.ts"],
+  preact: ["packages/console/src/kit/preact.ts"],
+  "preact/hooks": ["packages/console/src/kit/preact.ts"],
   re2js: ["packages/engine/src/pattern/pattern-compiler.ts"],
   react: ["packages/peer/src/react/react.ts"],
   typebox: ["packages/server/src/validation/schema.ts"],
   "typebox/compile": ["packages/server/src/validation/schema.ts"],
+  uplot: ["packages/console/src/charts/uplot.ts"],
   ws: ["packages/peer/src/node/web-socket.ts", "packages/server/src/sync/web-socket.ts"],
 };
 
@@ -122,6 +134,8 @@ const SERVER_ORDER: readonly (readonly string[])[] = [
   ["maintenance"],
   ["sync"],
   ["link"],
+  ["nats"],
+  ["delivery"],
   ["cluster"],
   ["data-api"],
   ["management"],
@@ -211,21 +225,40 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
     [
       "address.ts",
       "attachments.ts",
+      "changes.ts",
       "client.ts",
+      "destinations.ts",
       "error.ts",
       "index.ts",
       "json.ts",
+      "management-calls.ts",
       "management.ts",
       "options.ts",
       "request.ts",
     ],
   ],
-  ["bigpeer", ["main.ts"]],
+  ["bigpeer", ["main.ts", "process.ts"]],
+  ["console", ["main.tsx"]],
 ]);
 
 /** The folders of a package that others import by an entry of their own, such as @bigpeer/engine/store. */
 const ENTRY_FOLDERS: ReadonlyMap<string, readonly string[]> = new Map([
-  ["engine", ["store", "query", "sync", "peer", "link", "cluster", "pattern", "explain"]],
+  [
+    "engine",
+    [
+      "store",
+      "query",
+      "changes",
+      "sync",
+      "peer",
+      "link",
+      "cluster",
+      "pattern",
+      "language",
+      "explain",
+    ],
+  ],
+  ["server", ["command"]],
   // What bundles for browsers begin with.
   ["peer", ["compat", "compat/react", "compat-v4", "react", "web", "web/page", "web/storage"]],
 ]);
@@ -244,7 +277,7 @@ const BUNDLED: readonly string[] = [
 
 /** Files that nothing imports because something outside the sources starts there. */
 function isStart(path: string): boolean {
-  return isEntry(path) || /\/src\/main\.ts$|\.d\.ts$/.test(path) || BUNDLED.includes(path);
+  return isEntry(path) || /\/src\/main\.tsx?$|\.d\.ts$/.test(path) || BUNDLED.includes(path);
 }
 
 function isEntry(path: string): boolean {

@@ -1,7 +1,16 @@
 #!/usr/bin/env node
 /**
- * The command `bigpeer`: the program of @bigpeer/server under the name that `npx bigpeer` installs.
- * It has no code of its own.
+ * Entry point of the command `bigpeer`. Commands that run or keep a data folder are those of
+ * @bigpeer/server, and flags without a command start a server. All others call a server, and load
+ * nothing of it.
  */
 
-import "@bigpeer/server/main";
+import { isServerCommand } from "./command/server-commands.ts";
+
+const words = process.argv.slice(2);
+
+if (isServerCommand(words)) await import("@bigpeer/server/main");
+else {
+  const { runInProcess } = await import("./process.ts");
+  await runInProcess(words);
+}

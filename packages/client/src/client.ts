@@ -5,6 +5,7 @@
 
 import { baseOf, pathText, queryText } from "./address.ts";
 import { Attachments } from "./attachments.ts";
+import { type Change, type ChangesOptions, changesOf } from "./changes.ts";
 import { BigPeerError } from "./error.ts";
 import type {
   CountRequest,
@@ -49,6 +50,8 @@ export type FindByIdResult<T> = Omit<FindByIdResponse, "fields"> & { readonly fi
 
 /** A statement takes at most 30 seconds unless the server is configured otherwise. */
 const TIMEOUT_MS = 40_000;
+/** The answer begins when the server has written all of it to its disk. */
+const EXPORT_TIMEOUT_MS = 300_000;
 const RETRIES = 4;
 
 const JSON_HEADERS = { "content-type": "application/json" };
@@ -148,6 +151,27 @@ export class BigPeerClient {
   }
 
   /**
+   * Exports a collection as of one transaction, as a stream of lines of JSON. With `types`, a line
+   * has the types of all values (H70 of docs/http-api.md).
+   */
+  export(
+    query: Operations["export"]["query"],
+    options: CallOptions = {},
+  ): Promise<ReadableStream<Uint8Array>> {
+    return this.#send(
+      {
+        method: "GET",
+        url: `/store/export${queryText(query)}`,
+        headers: {},
+        isRepeatable: true,
+        isStream: true,
+        read: async (response) => response.body ?? new Blob([]).stream(),
+      },
+      { ...options, timeoutMs: options.timeoutMs ?? EXPORT_TIMEOUT_MS },
+    );
+  }
+
+  /**
    * Runs a statement on connected peers, which `SYNC CONTEXT ( PEERS … )` at its beginning chooses.
    * It is not repeated when no answer comes: it may have run.
    */
@@ -162,6 +186,36 @@ export class BigPeerClient {
       { isRepeatable: false },
       options,
     );
+  }
+
+  /**
+   * Follows what changes, in the order of transactions. The iterator connects again by itself, and
+   * goes on after the last change. Changes may come twice, with the same cursor.
+   *
+   * @example
+   * await client.execute("INSERT INTO orders DOCUMENTS ({'_id': 'o1', 'total': 9})");
+   * for await (const change of client.changes({ collection: "orders", initial: true })) {
+   *   console.log(change.type, change.id, change.document); // insert o1 { _id: 'o1', total: 9 }
+   *   break; // or go on: the loop waits for what comes
+   * }
+   */
+  changes<T = Record<string, unknown>>(
+    options: ChangesOptions = {},
+  ): AsyncGenerator<Change<T>, void, void> {
+    return changesOf<T>((request, call) => this.#send(request, call), options);
+  }
+
+  /**
+   * A ticket that stands for the credential in the address of one change feed: for pages, whose
+   * EventSource cannot send it. It is valid for 60 seconds.
+   */
+  async changesTicket(options: CallOptions = {}): Promise<string> {
+    const request = { method: "POST", url: "/store/changes/ticket", headers: {} };
+    const { ticket } = await this.#send<{ readonly ticket: string }>(
+      { ...request, isRepeatable: true, read: readJson },
+      options,
+    );
+    return ticket;
   }
 
   /** Lists connected peers. */

@@ -13,6 +13,7 @@ export interface ErrorDetails {
   readonly requestId?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly at?: string | undefined;
+  readonly oldest?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -55,6 +56,8 @@ export class BigPeerError extends Error {
   readonly requestId: string | undefined;
   /** How long the server asks to wait. */
   readonly retryAfterMs: number | undefined;
+  /** Of `changes.gone`: the cursor of the oldest change that the server has. */
+  readonly oldest: string | undefined;
   /** How often the request was sent. */
   attempts = 0;
   /**
@@ -70,6 +73,7 @@ export class BigPeerError extends Error {
     this.status = details.status ?? 0;
     this.requestId = details.requestId;
     this.retryAfterMs = details.retryAfterMs;
+    this.oldest = details.oldest;
     this.place = placeIn(message);
     this.at = details.at ?? atIn(message);
   }
@@ -89,7 +93,7 @@ const CODED = /^([^]*) \(([a-z]+\.[a-z_]+)\)(; its log has more [^]*)?$/;
 /** The error of an answer whose status is 400 or more. */
 export function errorOfAnswer(response: Response, body: unknown): BigPeerError {
   const { status, headers } = response;
-  const { title, text } = described(body);
+  const { title, text, oldest } = described(body);
   const [, reason, code, more = ""] = CODED.exec(text ?? "") ?? [];
   const message = reason === undefined ? text : reason + more;
   const fallback = `the server answered ${status} ${response.statusText}`.trimEnd();
@@ -97,21 +101,23 @@ export function errorOfAnswer(response: Response, body: unknown): BigPeerError {
     status,
     requestId: headers.get("x-request-id") ?? undefined,
     retryAfterMs: retryAfter(headers.get("retry-after")),
+    oldest,
   });
 }
 
 interface Described {
   readonly title?: string | undefined;
   readonly text?: string | undefined;
+  readonly oldest?: string | undefined;
 }
 
 /** `{title, detail}` of the management API, `{message}` or `{error: {description}}` of the other. */
 function described(body: unknown): Described {
   if (typeof body !== "object" || body === null) return {};
-  const { title, detail, message, error } = body as Record<string, unknown>;
+  const { title, detail, message, error, oldest } = body as Record<string, unknown>;
   if (typeof title === "string") return { title, text: textOf(detail) };
   const description = (error as { readonly description?: unknown } | undefined)?.description;
-  return { text: textOf(message) ?? textOf(description) };
+  return { text: textOf(message) ?? textOf(description), oldest: textOf(oldest) };
 }
 
 function textOf(value: unknown): string | undefined {

@@ -9,6 +9,7 @@ export {
   type ContinueUploadOptions,
   type DownloadOptions,
 } from "./attachments.ts";
+export type { Change, ChangesOptions, ChangeType, ChangeWriter } from "./changes.ts";
 export {
   type Args,
   BigPeerClient,
@@ -16,6 +17,7 @@ export {
   type FindResult,
   type QueryResult,
 } from "./client.ts";
+export type { Destinations } from "./destinations.ts";
 export { BigPeerError, type ErrorDetails, type TextPlace } from "./error.ts";
 export type {
   CountRequest,
@@ -46,11 +48,16 @@ export type {
   AuditEntry,
   AuthProvider,
   ClusterStatus,
+  CreatedWebhook,
+  DeadLetter,
   DeletedApp,
+  DeliveryStatus,
   NewApiKey,
   NewApp,
   NewProvider,
   NewReplication,
+  NewSink,
+  NewWebhook,
   Operations as ManagementOperations,
   Permissions,
   Problem,
@@ -58,6 +65,9 @@ export type {
   Replication,
   ReplicationStatus,
   Settings,
+  Sink,
+  Webhook,
 } from "./generated/management-api.ts";
-export { Management, type PageOptions } from "./management.ts";
+export { Management } from "./management.ts";
+export type { PageOptions } from "./management-calls.ts";
 export type { CallOptions, ClientOptions, ReadOptions, WriteOptions } from "./options.ts";

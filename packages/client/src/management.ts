@@ -1,49 +1,41 @@
 /**
- * Management: the management API as methods, one for each operation.
- *
- * This API has no idempotency keys. GET, PUT and PATCH are repeated when no answer comes. POST and
- * DELETE are not: a second one would fail, or create a second secret.
+ * Management: the management API as methods, one for each operation. Those on webhooks and sinks
+ * are in objects of their own.
  */
 
-import { pathText, queryText } from "./address.ts";
-import type { Operations } from "./generated/management-api.ts";
-import { stringify } from "./json.ts";
+import { pathText } from "./address.ts";
+import { Destinations } from "./destinations.ts";
+import { type Answer, type Body, ManagementCalls, type PageOptions } from "./management-calls.ts";
 import type { CallOptions } from "./options.ts";
-import { readJson, type Send } from "./request.ts";
-
-type Name = keyof Operations;
-type Body<N extends Name> = Operations[N] extends { readonly request: infer R } ? R : never;
-type Answer<N extends Name> = Promise<Operations[N]["response"]>;
-
-/** Options of a list: which page. By default all entries; of an audit log the newest 100. */
-export interface PageOptions extends CallOptions {
-  /** From 1. */
-  readonly page?: number | undefined;
-  /** Entries of a page, up to 1,000. */
-  readonly size?: number | undefined;
-}
+import type { Send } from "./request.ts";
 
 /** The management API; see {@link BigPeerClient.management}. */
 export class Management {
-  readonly #send: Send;
+  /** Webhooks: HTTP endpoints that get the changes of an app. */
+  readonly webhooks: Destinations<"webhook">;
+  /** Sinks: streams of NATS JetStream that get the changes of an app. */
+  readonly sinks: Destinations<"sink">;
+  readonly #calls: ManagementCalls;
 
   constructor(send: Send) {
-    this.#send = send;
+    this.#calls = new ManagementCalls(send);
+    this.webhooks = new Destinations(this.#calls, "webhook");
+    this.sinks = new Destinations(this.#calls, "sink");
   }
 
   /** Lists apps. */
   listApps(options: PageOptions = {}): Answer<"list_apps"> {
-    return this.#list<"list_apps">(pathText("app"), options);
+    return this.#calls.list<"list_apps">(pathText("app"), options);
   }
 
   /** Creates an app. */
   createApp(app: Body<"create_app">, options: CallOptions = {}): Answer<"create_app"> {
-    return this.#call<"create_app">("POST", pathText("app"), options, app);
+    return this.#calls.call<"create_app">("POST", pathText("app"), options, app);
   }
 
   /** Reads an app. */
   getApp(app: string, options: CallOptions = {}): Answer<"get_app"> {
-    return this.#call<"get_app">("GET", pathText("app", app), options);
+    return this.#calls.call<"get_app">("GET", pathText("app", app), options);
   }
 
   /** Replaces the auth providers of an app. */
@@ -52,7 +44,7 @@ export class Management {
     change: Body<"replace_app">,
     options: CallOptions = {},
   ): Answer<"replace_app"> {
-    return this.#call<"replace_app">("PUT", pathText("app", app), options, change);
+    return this.#calls.call<"replace_app">("PUT", pathText("app", app), options, change);
   }
 
   /** The same as `replaceApp`. */
@@ -61,27 +53,31 @@ export class Management {
     change: Body<"update_app">,
     options: CallOptions = {},
   ): Answer<"update_app"> {
-    return this.#call<"update_app">("PATCH", pathText("app", app), options, change);
+    return this.#calls.call<"update_app">("PATCH", pathText("app", app), options, change);
   }
 
   /** Deletes an app. It can be restored for a while. */
   deleteApp(app: string, options: CallOptions = {}): Answer<"delete_app"> {
-    return this.#call<"delete_app">("DELETE", pathText("app", app), options);
+    return this.#calls.call<"delete_app">("DELETE", pathText("app", app), options);
   }
 
   /** Lists deleted apps that can be restored. */
   listDeletedApps(options: PageOptions = {}): Answer<"list_deleted_apps"> {
-    return this.#list<"list_deleted_apps">(pathText("deletedApp"), options);
+    return this.#calls.list<"list_deleted_apps">(pathText("deletedApp"), options);
   }
 
   /** Restores a deleted app, by its id. */
   restoreApp(appId: string, options: CallOptions = {}): Answer<"restore_app"> {
-    return this.#call<"restore_app">("POST", pathText("deletedApp", appId, "restore"), options);
+    return this.#calls.call<"restore_app">(
+      "POST",
+      pathText("deletedApp", appId, "restore"),
+      options,
+    );
   }
 
   /** Lists the API keys of an app. */
   listApiKeys(app: string, options: PageOptions = {}): Answer<"list_api_keys"> {
-    return this.#list<"list_api_keys">(pathText("app", app, "apiKey"), options);
+    return this.#calls.list<"list_api_keys">(pathText("app", app, "apiKey"), options);
   }
 
   /** Creates an API key. The answer is its text, which the server shows only here. */
@@ -90,12 +86,12 @@ export class Management {
     key: Body<"create_api_key">,
     options: CallOptions = {},
   ): Answer<"create_api_key"> {
-    return this.#call<"create_api_key">("POST", pathText("app", app, "apiKey"), options, key);
+    return this.#calls.call<"create_api_key">("POST", pathText("app", app, "apiKey"), options, key);
   }
 
   /** Reads an API key. */
   getApiKey(app: string, key: string, options: CallOptions = {}): Answer<"get_api_key"> {
-    return this.#call<"get_api_key">("GET", pathText("app", app, "apiKey", key), options);
+    return this.#calls.call<"get_api_key">("GET", pathText("app", app, "apiKey", key), options);
   }
 
   /** Replaces permissions, expiry and description of an API key. Its text stays. */
@@ -105,7 +101,7 @@ export class Management {
     change: Body<"replace_api_key">,
     options: CallOptions = {},
   ): Answer<"replace_api_key"> {
-    return this.#call<"replace_api_key">(
+    return this.#calls.call<"replace_api_key">(
       "PUT",
       pathText("app", app, "apiKey", key),
       options,
@@ -115,7 +111,11 @@ export class Management {
 
   /** Deletes an API key. */
   deleteApiKey(app: string, key: string, options: CallOptions = {}): Answer<"delete_api_key"> {
-    return this.#call<"delete_api_key">("DELETE", pathText("app", app, "apiKey", key), options);
+    return this.#calls.call<"delete_api_key">(
+      "DELETE",
+      pathText("app", app, "apiKey", key),
+      options,
+    );
   }
 
   /** Creates a new text for an API key. */
@@ -125,7 +125,7 @@ export class Management {
     rotation: Body<"rotate_api_key"> = {},
     options: CallOptions = {},
   ): Answer<"rotate_api_key"> {
-    return this.#call<"rotate_api_key">(
+    return this.#calls.call<"rotate_api_key">(
       "POST",
       pathText("app", app, "apiKey", key, "rotate"),
       options,
@@ -135,7 +135,7 @@ export class Management {
 
   /** Reads the settings of an app. */
   getSettings(app: string, options: CallOptions = {}): Answer<"get_settings"> {
-    return this.#call<"get_settings">("GET", pathText("app", app, "settings"), options);
+    return this.#calls.call<"get_settings">("GET", pathText("app", app, "settings"), options);
   }
 
   /** Sets all settings of an app. */
@@ -144,7 +144,7 @@ export class Management {
     settings: Body<"replace_settings">,
     options: CallOptions = {},
   ): Answer<"replace_settings"> {
-    return this.#call<"replace_settings">(
+    return this.#calls.call<"replace_settings">(
       "PUT",
       pathText("app", app, "settings"),
       options,
@@ -158,7 +158,7 @@ export class Management {
     change: Body<"update_settings">,
     options: CallOptions = {},
   ): Answer<"update_settings"> {
-    return this.#call<"update_settings">(
+    return this.#calls.call<"update_settings">(
       "PATCH",
       pathText("app", app, "settings"),
       options,
@@ -168,7 +168,7 @@ export class Management {
 
   /** Creates a new key for sessions. Two calls end all sessions of an app. */
   rotateSessionKey(app: string, options: CallOptions = {}): Answer<"rotate_session_key"> {
-    return this.#call<"rotate_session_key">(
+    return this.#calls.call<"rotate_session_key">(
       "POST",
       pathText("app", app, "sessionKey", "rotate"),
       options,
@@ -177,7 +177,7 @@ export class Management {
 
   /** Lists the auth providers of an app. */
   listProviders(app: string, options: PageOptions = {}): Answer<"list_providers"> {
-    return this.#list<"list_providers">(pathText("app", app, "provider"), options);
+    return this.#calls.list<"list_providers">(pathText("app", app, "provider"), options);
   }
 
   /** Creates or replaces an auth provider. The answer is the app. */
@@ -186,7 +186,7 @@ export class Management {
     provider: Body<"create_provider">,
     options: CallOptions = {},
   ): Answer<"create_provider"> {
-    return this.#call<"create_provider">(
+    return this.#calls.call<"create_provider">(
       "POST",
       pathText("app", app, "provider"),
       options,
@@ -196,7 +196,11 @@ export class Management {
 
   /** Reads an auth provider. */
   getProvider(app: string, provider: string, options: CallOptions = {}): Answer<"get_provider"> {
-    return this.#call<"get_provider">("GET", pathText("app", app, "provider", provider), options);
+    return this.#calls.call<"get_provider">(
+      "GET",
+      pathText("app", app, "provider", provider),
+      options,
+    );
   }
 
   /** Replaces an auth provider. */
@@ -206,7 +210,7 @@ export class Management {
     change: Body<"replace_provider">,
     options: CallOptions = {},
   ): Answer<"replace_provider"> {
-    return this.#call<"replace_provider">(
+    return this.#calls.call<"replace_provider">(
       "PUT",
       pathText("app", app, "provider", provider),
       options,
@@ -220,7 +224,7 @@ export class Management {
     provider: string,
     options: CallOptions = {},
   ): Answer<"delete_provider"> {
-    return this.#call<"delete_provider">(
+    return this.#calls.call<"delete_provider">(
       "DELETE",
       pathText("app", app, "provider", provider),
       options,
@@ -233,7 +237,7 @@ export class Management {
     provider: string,
     options: CallOptions = {},
   ): Answer<"delete_provider_by_post"> {
-    return this.#call<"delete_provider_by_post">(
+    return this.#calls.call<"delete_provider_by_post">(
       "POST",
       pathText("app", app, "provider", provider),
       options,
@@ -246,7 +250,7 @@ export class Management {
     provider: string,
     options: CallOptions = {},
   ): Answer<"create_webhook_secret"> {
-    return this.#call<"create_webhook_secret">(
+    return this.#calls.call<"create_webhook_secret">(
       "POST",
       pathText("app", app, "provider", provider, "webhookSecret"),
       options,
@@ -255,7 +259,10 @@ export class Management {
 
   /** Lists the replications of an app. */
   listReplications(app: string, options: PageOptions = {}): Answer<"list_replications"> {
-    return this.#list<"list_replications">(pathText("app", app, "bigPeerReplication"), options);
+    return this.#calls.list<"list_replications">(
+      pathText("app", app, "bigPeerReplication"),
+      options,
+    );
   }
 
   /** Creates a replication. */
@@ -264,7 +271,7 @@ export class Management {
     replication: Body<"create_replication">,
     options: CallOptions = {},
   ): Answer<"create_replication"> {
-    return this.#call<"create_replication">(
+    return this.#calls.call<"create_replication">(
       "POST",
       pathText("app", app, "bigPeerReplication"),
       options,
@@ -278,7 +285,7 @@ export class Management {
     replication: string,
     options: CallOptions = {},
   ): Answer<"get_replication"> {
-    return this.#call<"get_replication">(
+    return this.#calls.call<"get_replication">(
       "GET",
       pathText("app", app, "bigPeerReplication", replication),
       options,
@@ -292,7 +299,7 @@ export class Management {
     change: Body<"replace_replication">,
     options: CallOptions = {},
   ): Answer<"replace_replication"> {
-    return this.#call<"replace_replication">(
+    return this.#calls.call<"replace_replication">(
       "PUT",
       pathText("app", app, "bigPeerReplication", replication),
       options,
@@ -307,7 +314,7 @@ export class Management {
     change: Body<"update_replication">,
     options: CallOptions = {},
   ): Answer<"update_replication"> {
-    return this.#call<"update_replication">(
+    return this.#calls.call<"update_replication">(
       "PATCH",
       pathText("app", app, "bigPeerReplication", replication),
       options,
@@ -321,7 +328,7 @@ export class Management {
     replication: string,
     options: CallOptions = {},
   ): Answer<"delete_replication"> {
-    return this.#call<"delete_replication">(
+    return this.#calls.call<"delete_replication">(
       "DELETE",
       pathText("app", app, "bigPeerReplication", replication),
       options,
@@ -334,7 +341,7 @@ export class Management {
     replication: string,
     options: CallOptions = {},
   ): Answer<"get_replication_status"> {
-    return this.#call<"get_replication_status">(
+    return this.#calls.call<"get_replication_status">(
       "GET",
       pathText("app", app, "bigPeerReplication", replication, "status"),
       options,
@@ -347,7 +354,7 @@ export class Management {
     secret: Body<"set_replication_secret">,
     options: CallOptions = {},
   ): Answer<"set_replication_secret"> {
-    return this.#call<"set_replication_secret">(
+    return this.#calls.call<"set_replication_secret">(
       "PUT",
       pathText("app", app, "replicationSecret"),
       options,
@@ -360,7 +367,7 @@ export class Management {
     app: string,
     options: CallOptions = {},
   ): Answer<"delete_replication_secret"> {
-    return this.#call<"delete_replication_secret">(
+    return this.#calls.call<"delete_replication_secret">(
       "DELETE",
       pathText("app", app, "replicationSecret"),
       options,
@@ -369,37 +376,16 @@ export class Management {
 
   /** Lists changes, newest first. */
   listAuditEntries(options: PageOptions = {}): Answer<"list_audit_entries"> {
-    return this.#list<"list_audit_entries">(pathText("audit"), options);
+    return this.#calls.list<"list_audit_entries">(pathText("audit"), options);
   }
 
   /** Lists statements that ran on connected devices, newest first. */
   listRemoteAuditEntries(options: PageOptions = {}): Answer<"list_remote_audit_entries"> {
-    return this.#list<"list_remote_audit_entries">(pathText("audit", "remote"), options);
+    return this.#calls.list<"list_remote_audit_entries">(pathText("audit", "remote"), options);
   }
 
   /** Reads the state of the cluster. */
   getCluster(options: CallOptions = {}): Answer<"get_cluster"> {
-    return this.#call<"get_cluster">("GET", pathText("cluster"), options);
-  }
-
-  #list<N extends Name>(path: string, options: PageOptions): Answer<N> {
-    const { page, size } = options;
-    return this.#call<N>("GET", path + queryText({ page, size }), options);
-  }
-
-  #call<N extends Name>(
-    method: string,
-    path: string,
-    options: CallOptions,
-    body?: Body<N>,
-  ): Answer<N> {
-    const content = body === undefined ? undefined : stringify(body);
-    const headers: Record<string, string> =
-      content === undefined ? {} : { "content-type": "application/json" };
-    const isRepeatable = method !== "POST" && method !== "DELETE";
-    return this.#send<Operations[N]["response"]>(
-      { method, url: path, headers, body: content, isRepeatable, read: readJson },
-      options,
-    );
+    return this.#calls.call<"get_cluster">("GET", pathText("cluster"), options);
   }
 }

@@ -142,7 +142,7 @@ async function readFailure(response: Response): Promise<unknown> {
 }
 
 /** Rejects with the reason of the signal. */
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       clearTimeout(timer);

@@ -1,6 +1,7 @@
 /**
  * Engine of a peer, without I/O. This entry has what its parts share; each part is an entry of its
- * own: `/store`, `/query`, `/sync`, `/peer`, `/link`, `/cluster` and `/pattern`.
+ * own: `/store`, `/query`, `/sync`, `/peer`, `/link`, `/cluster`, `/pattern` and
+ * `/language`.
  */
 
 export { IndexedSet, type Placed } from "./indexed-set.ts";

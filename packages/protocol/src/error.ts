@@ -42,6 +42,8 @@ export const ERROR_CODES = [
   "idempotency.conflict",
   "idempotency.too_large",
   "permission.denied",
+  "changes.cursor",
+  "changes.gone",
   "sync.malformed",
   "remote.refused",
   "cluster.elsewhere",

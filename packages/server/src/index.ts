@@ -11,7 +11,8 @@ export {
   readConfig,
   type TlsFiles,
 } from "./config/config.ts";
-export { SETTINGS, type Setting } from "./config/settings.ts";
+export type { Setting } from "./config/setting.ts";
+export { SETTINGS } from "./config/settings.ts";
 export {
   createLog,
   type Log,

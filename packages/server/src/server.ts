@@ -11,28 +11,22 @@ import type { Platform } from "@bigpeer/engine";
 import { MemoryPool, TimeSlicer } from "@bigpeer/engine/query";
 import { CommitMemory } from "@bigpeer/engine/store";
 import { acquireFolderLock, type FolderLock, nodePlatform, openToOthers } from "@bigpeer/node";
-import { assert, type Value } from "@bigpeer/protocol";
+import { assert } from "@bigpeer/protocol";
 import { TrustedProxies } from "./address/client-address.ts";
 import type { AppHost, OpenApp } from "./apps/open-app.ts";
 import { OpenApps } from "./apps/open-apps.ts";
+import { warnOfSecrets } from "./apps/weak-secrets.ts";
 import { Authentication } from "./auth/authentication.ts";
 import { loginEndpoint } from "./auth/login.ts";
+import { AppWork } from "./cluster/app-work.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import type { Config } from "./config/config.ts";
 import { markDataFolder, prepareDataFolder } from "./config/data-folder.ts";
 import { VERSION } from "./config/version.ts";
-import { downloadEndpoint } from "./data-api/attachment-download.ts";
-import { uploadEndpoint } from "./data-api/attachment-upload.ts";
-import { dataEndpoints } from "./data-api/data-endpoints.ts";
-import { DataGate, type DataSource, type PassedCall } from "./data-api/data-gate.ts";
-import { deviceEndpoints } from "./data-api/device-endpoints.ts";
-import { resumableUploadEndpoint } from "./data-api/resumable-upload.ts";
-import { UploadShares } from "./data-api/upload-shares.ts";
-import { apiPageEndpoints } from "./documentation/api-page.ts";
-import { docsSiteEndpoints } from "./documentation/docs-site.ts";
-import { managementPages } from "./documentation/management-pages.ts";
-import { startPageEndpoint } from "./documentation/start-page.ts";
-import type { Answer } from "./http/answer.ts";
+import type { ChangeStreams } from "./data-api/change-streams.ts";
+import { createDataApi, type DataApiOptions } from "./data-api/data-api.ts";
+import { Deliveries } from "./delivery/deliveries.ts";
+import { withHeader } from "./http/answer.ts";
 import { Cors } from "./http/cors.ts";
 import { type Health, healthEndpoints } from "./http/health.ts";
 import type { HttpRequest } from "./http/http-request.ts";
@@ -43,35 +37,31 @@ import {
   type NamedAnswer,
 } from "./http/http-server.ts";
 import { metricsEndpoint } from "./http/metrics-endpoint.ts";
-import { type Endpoint, Router } from "./http/router.ts";
+import type { Router } from "./http/router.ts";
 import { START_REST_MS_MAX, STATEMENTS_MEMORY_MAX } from "./limits/limits.ts";
-import type { ContentOutcome } from "./link/app-contents.ts";
 import { withLinks } from "./link/link-rows.ts";
-import { linkStatus } from "./link/link-status.ts";
+import { countLinks } from "./link/link-stats.ts";
 import { Replicator } from "./link/replicator.ts";
+import { BackupSchedule } from "./maintenance/backup-schedule.ts";
 import { Maintenance } from "./maintenance/maintenance.ts";
-import {
-  type ManagementServer,
-  managementElsewhere,
-  startManagement,
-} from "./management/management-server.ts";
+import { type ManagementServer, startManagement } from "./management/management-server.ts";
+import { loadWithNats } from "./nats/optional-nats.ts";
 import { describeError, type Log } from "./observability/log.ts";
 import { requestLine } from "./observability/log-events.ts";
 import { Metrics } from "./observability/metrics.ts";
-import { openApiEndpoints } from "./openapi/openapi-endpoints.ts";
-import type { AuditAction, Author } from "./registry/audit-log.ts";
-import { weakProviders } from "./registry/auth-provider.ts";
-import { SHARED_TOKEN_LENGTH_MIN } from "./registry/provider-fields.ts";
+import { RecentErrors } from "./observability/recent-errors.ts";
+import { type AuditAction, type AuditedKind, type Author, SERVER } from "./registry/audit-log.ts";
+import { ConsoleLink } from "./registry/console-link.ts";
 import { prepareQuickstart, type Quickstart } from "./registry/quickstart.ts";
 import { Registry } from "./registry/registry.ts";
-import type { Replication } from "./registry/replications.ts";
 import { deviceRows } from "./sync/device-rows.ts";
 import type { DialOptions } from "./sync/dial.ts";
 import { RemoteExecution } from "./sync/remote-execution.ts";
-import { syncEndpoints, syncUpgrades } from "./sync/sync-endpoint.ts";
+import { syncUpgrades } from "./sync/sync-endpoint.ts";
 import { SyncServers } from "./sync/sync-servers.ts";
-import { PublicFiles, publicEndpoint, publicStartPage } from "./web/public-files.ts";
-import { sdkEndpoint } from "./web/sdk-files.ts";
+import { dataRouter } from "./web/data-router.ts";
+import { managementSite } from "./web/management-site.ts";
+import { PublicFiles } from "./web/public-files.ts";
 
 export interface ServerHost {
   readonly log: Log;
@@ -88,10 +78,6 @@ export function startServer(config: Config, host: ServerHost): Promise<RunningSe
   return RunningServer.start(config, host);
 }
 
-function withAge(answer: NamedAnswer, seconds: number): NamedAnswer {
-  return { ...answer, headers: { ...answer.headers, age: String(seconds) } };
-}
-
 /** Parts that exist once the registry is open. */
 interface Opened {
   readonly registry: Registry;
@@ -105,10 +91,13 @@ export class RunningServer {
   readonly #host: AppHost;
   readonly #onFatal: (error: unknown) => void;
   readonly #metrics: Metrics;
+  readonly #errors: RecentErrors;
   readonly #auth: Authentication;
   readonly #sync: SyncServers;
   readonly #remote: RemoteExecution;
   readonly #links: Replicator;
+  readonly #deliveries: Deliveries;
+  readonly #work: AppWork;
   #lock: FolderLock | undefined;
   #cluster: Cluster | undefined;
   #router: Router | undefined;
@@ -116,29 +105,35 @@ export class RunningServer {
   #management: ManagementServer | undefined;
   #opened: Opened | undefined;
   #quickstart: Quickstart | undefined;
+  #consoleLink: ConsoleLink | undefined;
+  #changes: ChangeStreams<OpenApp> | undefined;
+  #backups: BackupSchedule | undefined;
   #health: Health = "starting";
   /** Whether it is about to close: it serves, and asks for no more requests. */
   #isLeaving = false;
+  /** Milliseconds since 1970. */
+  readonly #startedAt: number;
   #closing: Promise<void> | undefined;
 
-  private constructor(config: Config, { log, platform = nodePlatform, onFatal }: ServerHost) {
+  private constructor(
+    config: Config,
+    { log: given, platform = nodePlatform, onFatal }: ServerHost,
+  ) {
+    this.#errors = new RecentErrors(() => platform.now());
+    this.#startedAt = platform.now();
+    const log = this.#errors.watch(given);
     const { dataDir, isClockAccepted, statementTimeoutMs } = config;
     const { attachmentSizeMax, remoteTimeoutMs: timeoutMs } = config;
     this.#config = config;
     this.#onFatal = onFatal ?? (() => {});
-    const memory = new MemoryPool(STATEMENTS_MEMORY_MAX);
     this.#host = {
       platform,
       log,
-      options: {
-        isClockAccepted,
-        memory: new CommitMemory(),
-        startRestMsMax: START_REST_MS_MAX,
-      },
+      options: { isClockAccepted, memory: new CommitMemory(), startRestMsMax: START_REST_MS_MAX },
       dataDir,
       attachmentSizeMax,
       statementTimeoutMs,
-      memory,
+      memory: new MemoryPool(STATEMENTS_MEMORY_MAX),
       slicer: new TimeSlicer(
         () => platform.pause(),
         () => platform.elapsed(),
@@ -160,22 +155,18 @@ export class RunningServer {
       onRefused: (reason) => this.#metrics.peerRefused(reason),
       cluster: () => this.#cluster,
     });
-    const streamsOf = (app: OpenApp) => this.#sync.serverOf(app).streams;
-    const evaluates = (appId: string): boolean =>
-      this.#cluster?.stores.find(appId)?.role === "evaluating";
-    const targetOf = (appId: string): DialOptions | undefined => this.#cluster?.linkTarget(appId);
-    this.#links = new Replicator({
-      config,
-      streamsOf,
-      platform,
-      log,
-      ...(config.cluster !== undefined && { cluster: { evaluates, targetOf } }),
+    this.#links = this.#createLinks(config);
+    this.#deliveries = this.#createDeliveries(config);
+    this.#work = new AppWork({
+      links: this.#links,
+      deliveries: this.#deliveries,
+      calls: () => this.#cluster?.calls,
     });
     this.#remote = new RemoteExecution({
       syncOf: (appId) => this.#sync.syncOf(appId),
       start: (appId, sync, { sessions, run }) =>
         this.#cluster?.peers.run(appId, sync, sessions, run) ?? sync.run(sessions, run),
-      record: (author, action) => this.#recordRun(author, action),
+      record: (author, action) => this.#record(author, action, "runs"),
       timeoutMs,
       elapsed: () => platform.elapsed(),
       log,
@@ -188,7 +179,36 @@ export class RunningServer {
       appsKnown: () => this.#opened?.registry.apps.count ?? 0,
       sync: this.#sync,
       links: () => this.#links.stats(),
+      changes: () => this.#changes,
+      deliveries: () => this.#deliveries.stats(),
+      backups: () => (this.#backups?.isScheduled === true ? this.#backups.stats : undefined),
       cluster: () => this.#cluster?.stats(),
+    });
+  }
+
+  #createLinks(config: Config): Replicator {
+    const { platform, log } = this.#host;
+    const evaluates = (appId: string): boolean =>
+      this.#cluster?.stores.find(appId)?.role === "evaluating";
+    const targetOf = (appId: string): DialOptions | undefined => this.#cluster?.linkTarget(appId);
+    return new Replicator({
+      config,
+      streamsOf: (app) => this.#sync.serverOf(app).streams,
+      platform,
+      log,
+      ...(config.cluster !== undefined && { cluster: { evaluates, targetOf } }),
+    });
+  }
+
+  #createDeliveries(config: Config): Deliveries {
+    const { platform, log } = this.#host;
+    return new Deliveries({
+      platform,
+      log,
+      attemptsMax: config.deliveryAttempts,
+      timeoutMs: config.deliveryTimeoutMs,
+      isClustered: config.cluster !== undefined,
+      changesOf: (app) => app.changes,
     });
   }
 
@@ -232,6 +252,11 @@ export class RunningServer {
     return this.#quickstart;
   }
 
+  /** The link that signs in to the console; undefined where none is made. */
+  get consoleLink(): Pick<ConsoleLink, "url" | "path"> | undefined {
+    return this.#consoleLink;
+  }
+
   /** Reads the certificates and keys again; keeps the current ones if the files are invalid. */
   reloadTls(): void {
     this.#http?.reloadTls();
@@ -270,10 +295,19 @@ export class RunningServer {
     });
     await this.#cluster?.whenReady(registry);
     if (managementPort !== undefined) this.#management = await this.#listenManagement(this.#opened);
-    this.#warnOfSecrets(registry);
+    warnOfSecrets(registry, this.#host.log);
     await this.#links.start(this.#opened);
+    this.#deliveries.start(this.#opened);
     const { managementUrl } = this;
     this.#quickstart = await prepareQuickstart({ dataDir, registry, url, managementUrl, log });
+    this.#consoleLink = await ConsoleLink.prepare({
+      dataDir,
+      registry,
+      // In a cluster, each node would make a link of its own and end that of another.
+      managementUrl: this.#config.cluster === undefined ? managementUrl : undefined,
+      log,
+    });
+    this.#backups = this.#startBackups();
     this.#health = "ready";
     this.#cluster?.upkeep.start();
   }
@@ -283,8 +317,7 @@ export class RunningServer {
     const { cluster: config, dataDir, isClockAccepted } = this.#config;
     if (config === undefined) return {};
     const { platform, log, options } = this.#host;
-    // Loaded on use: a server that is alone needs nothing of it.
-    const { Cluster: Loaded } = await import("./cluster/cluster.ts");
+    const { Cluster: Loaded } = await loadWithNats(() => import("./cluster/cluster.ts"));
     this.#cluster = await Loaded.join({
       config,
       dataDir,
@@ -296,7 +329,11 @@ export class RunningServer {
       source: () => this.#opened,
       answerOf: (listener) => this.#answerOf(listener),
       links: this.#links,
-      onRole: () => this.#links.rolesChanged(),
+      deliveries: this.#deliveries,
+      onRole: () => {
+        this.#links.rolesChanged();
+        this.#deliveries.rolesChanged();
+      },
       onCutOff: () => this.#sync.dismissAll("this node is cut off from its cluster"),
       onFatal: this.#onFatal,
     });
@@ -315,27 +352,26 @@ export class RunningServer {
     assert(this.#router !== undefined, "a server that listens");
     const answer = this.#router.answer(request);
     const age = this.#cluster?.ageSeconds;
-    return age === undefined ? answer : answer.then((given) => withAge(given, age));
+    return age === undefined
+      ? answer
+      : answer.then((given) => withHeader(given, "age", String(age)));
   }
 
-  #recordRun(author: Author, action: AuditAction): Promise<void> {
+  #record(author: Author, action: AuditAction, kind: AuditedKind): Promise<void> {
     return (
-      this.#cluster?.calls.recordRun(author, action) ?? this.registry.recordRun(author, action)
+      this.#cluster?.calls.record(author, action, kind) ??
+      this.registry.record(author, action, kind)
     );
   }
 
-  /** Warns about short shared tokens from before there was a minimum length; they keep working. */
-  #warnOfSecrets({ apps }: Registry): void {
-    for (const { id, name } of apps.names()) {
-      for (const provider of weakProviders(apps.get(id)?.authProviders ?? {})) {
-        const what = `the shared token of the provider ${provider} of the app ${name}`;
-        const remedy = "anybody may guess it; give the provider a longer one";
-        this.#host.log(
-          "warn",
-          `${what} has fewer than ${SHARED_TOKEN_LENGTH_MIN} characters: ${remedy}`,
-        );
-      }
-    }
+  #startBackups(): BackupSchedule {
+    const { backup, backupFolder, dataDir } = this.#config;
+    const { log, platform } = this.#host;
+    const record = (action: AuditAction, author = SERVER) =>
+      this.#record(author, action, "changes");
+    const now = (): number => platform.now();
+    const { everyMs } = backup ?? {};
+    return new BackupSchedule({ ...backupFolder, ...backup, everyMs, dataDir, now, log, record });
   }
 
   /** Undefined until the server is open, and once it starts to close. */
@@ -357,8 +393,9 @@ export class RunningServer {
     const { host, port, tls, syncConnectionsMax, trustedProxies } = this.#config;
     const { log } = this.#host;
     const cors = new Cors(this.#config.corsOrigins, this.#config.publicUrl);
-    const router = this.#createRouter(cors, await this.#openPublicFiles());
-    this.#router = router;
+    const { publicDir, dataDir } = this.#config;
+    const files = publicDir === undefined ? undefined : await PublicFiles.open(publicDir, dataDir);
+    this.#router = this.#createRouter(cors, files);
     const upgrades = syncUpgrades({
       host: this.#sync,
       isOpen: () => this.#source !== undefined,
@@ -387,29 +424,46 @@ export class RunningServer {
       config: this.#config,
       registry,
       apps,
-      linkStatus: (replication) => this.#linkStatus(replication),
+      deliveries: {
+        currentCursor: (appId) => this.#deliveries.currentCursor(appId),
+        run: (command) => this.#work.runDelivery(command),
+      },
+      linkStatus: (replication) => this.#work.linkStatus(replication),
       log,
       platform,
       dataUrl: () => this.#config.publicUrl ?? this.#http?.url,
-      pages: managementPages({ version: VERSION }),
+      facts: {
+        config: this.#config,
+        apps,
+        auth: this.#auth,
+        metrics: this.#metrics,
+        errors: this.#errors,
+        backups: () => this.#backups,
+        health: () => this.#shownHealth,
+        syncStatsOf: (appId) => this.#sync.statsOf(appId),
+        links: () => countLinks(this.#links.stats()),
+        startedAt: this.#startedAt,
+      },
+      ...managementSite(VERSION),
+      consoleLink: () => this.#consoleLink,
+      data: {
+        ...this.#dataOptions(),
+        passOn: ({ request, appId, bytes }) => this.#joined.passOnConsole(request, appId, bytes),
+        record: (author, action) => this.#record(author, action, "statements"),
+      },
       health: () => this.#shownHealth,
       onRefused: (bound) => this.#metrics.boundMet(bound),
       onAnswered: (answered) => this.#note(answered),
       ...(this.#cluster !== undefined && {
-        passOn: (request, body) => this.#passOnManagement(request, body),
-        clusterStatus: () => this.#clusterStatus(),
+        passOn: (request, body) => this.#joined.passOnManagement(request, body),
+        clusterStatus: () => this.#joined.status(),
       }),
     });
   }
 
-  #clusterStatus(): Promise<Value> {
+  get #joined(): Cluster {
     assert(this.#cluster !== undefined, "a cluster");
-    return this.#cluster.status();
-  }
-
-  #passOnManagement(request: HttpRequest, body: Uint8Array): Promise<Answer> {
-    assert(this.#cluster !== undefined, "a cluster");
-    return this.#cluster.passOnManagement(request, body);
+    return this.#cluster;
   }
 
   #prepareApps(registry: Registry, host: AppHost): Opened {
@@ -424,8 +478,10 @@ export class RunningServer {
         const unwatch = this.#metrics.watchApp(app);
         this.#sync.appOpened(app);
         return () => {
+          this.#deliveries.appClosing(app);
           this.#links.appClosing(app);
           this.#sync.appClosing(app);
+          app.changes.close();
           unwatch();
         };
       },
@@ -433,6 +489,8 @@ export class RunningServer {
     registry.onChange((change) => {
       this.#sync.registryChanged(change);
       this.#links.registryChanged(change);
+      this.#deliveries.registryChanged(change);
+      this.#changes?.registryChanged();
       if (this.#cluster === undefined) return;
       // Another node may have deleted an app.
       for (const id of change.appIds) {
@@ -448,104 +506,44 @@ export class RunningServer {
     return { registry, apps, maintenance, flushTimer };
   }
 
-  async #openPublicFiles(): Promise<PublicFiles | undefined> {
-    const { publicDir, dataDir } = this.#config;
-    return publicDir === undefined ? undefined : PublicFiles.open(publicDir, dataDir);
-  }
-
   #createRouter(cors: Cors, files: PublicFiles | undefined): Router {
-    const { transactionWaitMs, publicUrl } = this.#config;
-    const { log } = this.#host;
-    const auth = this.#auth;
-    const source = (): DataSource<OpenApp> | undefined => this.#source;
-    const onRefused = (bound: string): void => this.#metrics.boundMet(bound);
-    const passOn = ({ request, appId, bytes }: PassedCall): Promise<Answer> =>
-      this.#passOnData(request, appId, bytes);
-    const gate = new DataGate<OpenApp>({
-      source,
-      auth,
-      onRefused,
-      ...(this.#config.cluster !== undefined && { passOn }),
-    });
-    const login = loginEndpoint({ registry: () => source()?.registry, auth });
-    const openApi = openApiEndpoints({ version: VERSION, serverUrl: publicUrl });
-    const health = healthEndpoints(() => this.#shownHealth);
-    const remote = this.#remote;
-    const data = dataEndpoints({ gate, transactionWaitMs, publicUrl, remote });
-    const devices = deviceEndpoints({ gate, syncOf: (appId) => this.#sync.syncOf(appId) });
-    const startPage = startPageEndpoint(VERSION);
-    return new Router({
-      endpoints: [
-        ...health,
-        metricsEndpoint(this.#metrics),
-        login,
-        ...openApi.endpoints,
-        ...apiPageEndpoints({ serverUrl: publicUrl }),
-        ...docsSiteEndpoints(),
-        sdkEndpoint(),
-        ...syncEndpoints(),
-        files === undefined ? startPage : publicStartPage(files, startPage),
-      ],
-      otherwise: files && publicEndpoint(files),
-      elsewhere: managementElsewhere,
-      dataEndpoints: [
-        ...data,
-        ...devices,
-        ...this.#attachmentEndpoints(gate, onRefused),
-        ...openApi.dataEndpoints,
-      ],
+    const data = createDataApi(this.#dataOptions());
+    this.#changes = data.changes;
+    const login = loginEndpoint({ registry: () => this.#source?.registry, auth: this.#auth });
+    return dataRouter({
+      version: VERSION,
+      publicUrl: this.#config.publicUrl,
+      data,
+      others: [...healthEndpoints(() => this.#shownHealth), metricsEndpoint(this.#metrics), login],
+      files,
       cors,
+      log: this.#host.log,
+    });
+  }
+
+  /** What the data API works with; that of the console has the same. */
+  #dataOptions(): DataApiOptions {
+    const { log, platform } = this.#host;
+    return {
+      config: this.#config,
+      source: () => this.#source,
+      auth: this.#auth,
+      remote: this.#remote,
+      syncOf: (appId) => this.#sync.syncOf(appId),
+      passOn: ({ request, appId, bytes }) => this.#joined.passOnData(request, appId, bytes),
+      findContent: (app, id) => this.#work.findContent(app, id),
+      isClosing: () => this.#health === "closing",
+      traffic: this.#metrics.contents,
+      elapsed: () => platform.elapsed(),
       log,
-    });
+      onRefused: (bound) => this.#metrics.boundMet(bound),
+    };
   }
 
-  #attachmentEndpoints(gate: DataGate<OpenApp>, onRefused: (bound: string) => void): Endpoint[] {
-    const { contents: traffic } = this.#metrics;
-    const shares = new UploadShares(onRefused);
-    const uploads = { gate, sizeMax: this.#config.attachmentSizeMax, onRefused, shares, traffic };
-    const find = (app: OpenApp, id: string) => this.#findContent(app, id);
-    const isClosing = (): boolean => this.#health === "closing";
-    return [
-      uploadEndpoint(uploads),
-      resumableUploadEndpoint(uploads),
-      downloadEndpoint({ gate, find, isClosing, traffic }),
-    ];
-  }
-
-  /** In a cluster one node runs the links of an app. */
-  async #linkStatus(replication: Replication): Promise<Value> {
-    const { appId, name } = replication;
-    const links = this.#links;
-    if (this.#cluster === undefined || !links.isElsewhere(appId)) {
-      return linkStatus(replication, links);
-    }
-    return this.#cluster.calls.linkStatus(appId, name);
-  }
-
-  #findContent(app: OpenApp, id: string): Promise<ContentOutcome> {
-    const links = this.#links;
-    if (this.#cluster === undefined || !links.isElsewhere(app.id))
-      return links.findContent(app, id);
-    return this.#cluster.calls.findContent(app.id, id);
-  }
-
-  #passOnData(request: HttpRequest, appId: string, body: Uint8Array): Promise<Answer> {
-    assert(this.#cluster !== undefined, "a cluster");
-    return this.#cluster.passOnData(request, appId, body);
-  }
-
-  #note({ request, operation, status, elapsedMs, requestBytes, responseBytes }: Answered): void {
-    const { id: requestId, method, remoteAddress } = request;
-    const counted = { operation, method, status, elapsedMs, requestBytes, responseBytes };
-    this.#metrics.answered(counted);
-    requestLine(this.#host.log, {
-      requestId,
-      operation,
-      method,
-      status,
-      elapsedMs,
-      remoteAddress,
-    });
+  #note({ request: { id: requestId, method, remoteAddress }, ...answered }: Answered): void {
+    const { operation, status, elapsedMs } = answered;
+    this.#metrics.answered({ ...answered, method });
+    requestLine(this.#host.log, { requestId, operation, method, status, elapsedMs, remoteAddress });
   }
 
   /** A failure loses only when keys were last used. */
@@ -560,8 +558,12 @@ export class RunningServer {
 
   async #close(): Promise<void> {
     clearInterval(this.#opened?.flushTimer);
+    // Before another node evaluates: it goes on where this one stopped.
+    await this.#attempt("to end deliveries", () => this.#deliveries.close());
+    await this.#backups?.stop();
     if (this.#cluster !== undefined) await this.#leave(this.#cluster);
     this.#health = "closing";
+    this.#changes?.close();
     // Work in progress ends when its store is closed.
     const maintained = this.#opened?.maintenance.stop();
     await Promise.all([
@@ -583,8 +585,8 @@ export class RunningServer {
   /** Requests are served until other nodes have taken over. */
   async #leave(cluster: Cluster): Promise<void> {
     this.announceClose();
-    if (this.#opened !== undefined) await this.#flushUses(this.#opened.registry);
-    await this.#attempt("to hand over to other nodes", () => cluster.handOver());
+    const written = this.#opened && this.#flushUses(this.#opened.registry);
+    await this.#attempt("to hand over to other nodes", () => cluster.handOver(written));
   }
 
   /** Logs an error and continues closing. Durable data stays durable. */

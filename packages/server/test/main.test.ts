@@ -45,6 +45,7 @@ test("it prints its addresses, serves health, and SIGTERM ends it cleanly", asyn
         `  data   ${dataDir}`,
         "  app    [0-9a-f-]{36} \\(default\\)",
         `  key    in ${join(dataDir, "quickstart.json")}`,
+        `  console consoleUrl in ${join(dataDir, "quickstart.json")}`,
         `  stop   Ctrl-C, or kill ${server.pid}`,
         "",
         "Write a document, then read it back:",
@@ -148,6 +149,7 @@ test.runIf(isFullSize)(
       ...before,
       dataUrl: url,
       managementUrl,
+      consoleUrl: expect.stringMatching(new RegExp(`^${managementUrl}/#token=bpc_[\\w-]{43}$`)),
     });
     const response = await fetch(`${url}/api/v4/store/execute`, {
       method: "POST",
@@ -327,7 +329,7 @@ test.runIf(isFullSize)(
     const server = serve(dataDir);
     const url = await server.url();
     const { code, stdout, stderr } = await serve(dataDir).ended;
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
     const holder = `process ${server.pid} \\(${url}, since \\S+\\)`;
     expect(stderr).toMatch(new RegExp(`^bigpeer: the folder ${dataDir} is in use by ${holder}\n$`));
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
@@ -403,7 +405,7 @@ test("a wrong flag or value exits with 2, is named, and help is suggested", asyn
   const flag = await run(["--prot", "1"]).ended;
   expect(flag).toMatchObject({ code: 2, stdout: "" });
   const hint = "bigpeer --help shows all commands and settings";
-  const expected = "--prot: expected a flag of serve; did you mean --port?";
+  const expected = "--prot: expected a flag of start; did you mean --port?";
   expect(flag.stderr).toBe(`bigpeer: ${expected}\n${hint}\n`);
   const value = await run([], { BIGPEER_PORT: "many" }).ended;
   expect(value).toMatchObject({ code: 2, stdout: "" });

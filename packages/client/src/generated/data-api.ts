@@ -392,6 +392,43 @@ export type Operations = {
     readonly request: RemoteExecuteRequest;
     readonly response: RemoteExecuteResponse;
   };
+  readonly changes: {
+    readonly query: {
+      /** Only this collection; by default all that the caller may read. */
+      readonly collection?: string | undefined;
+      /** Only documents that this filter chooses. */
+      readonly query?: string | undefined;
+      /** A JSON object with the values of the parameters in `query`. */
+      readonly args?: string | undefined;
+      /** Continue after this cursor; `0` for the oldest change. */
+      readonly since?: string | undefined;
+      /** Begin with the current rows. */
+      readonly initial?: boolean | undefined;
+      /** `fields`: only the changed fields of an update. */
+      readonly view?: "document" | "fields" | undefined;
+      /** Seconds: the answer ends with the first changes, or after this time. */
+      readonly wait?: number | undefined;
+      /** Stands for the credential. */
+      readonly ticket?: string | undefined;
+    };
+  };
+  readonly changes_ticket: {
+    readonly response: {
+      readonly ticket: string;
+    };
+  };
+  readonly export: {
+    readonly query: {
+      /** Name of the collection. */
+      readonly collection: string;
+      /**
+       * With `true`, each line is `{id, fields}`, and each value is wrapped with its type, as
+       * `latestValuesAndTypes` does. A value that JSON cannot hold is CBOR in base64: `{"register":
+       * {"cbor": "…"}}`, and in place of `id` stands `idCbor`.
+       */
+      readonly types?: "true" | "false" | undefined;
+    };
+  };
   readonly sync_peers: {
     readonly query: {
       /** How many at most. */

@@ -30,11 +30,16 @@ import type { Steps } from "../steps.ts";
 import type { TransactionRecord } from "../store/records.ts";
 
 /**
+ * Format 2: a transaction may name its writer.
+ *
  * This version reads all formats up to the newest, and writes those from the oldest to the newest.
  * A newer one is written only when every node reads it: see LogWriterHost.
  */
-export const NEWEST_ENTRY_FORMAT = 1;
+export const NEWEST_ENTRY_FORMAT = 2;
 export const OLDEST_ENTRY_FORMAT = 1;
+
+/** From this format on, entries name the writers of transactions. */
+export const WRITER_ENTRY_FORMAT = 2;
 
 /** Size of the transactions in an entry; with its head it has less than 4 MiB. */
 export const CONTENT_SIZE_MAX: number = 4 * 1024 * 1024 - 1024;

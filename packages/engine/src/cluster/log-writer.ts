@@ -113,7 +113,8 @@ export class LogWriter {
     const { sequence: after, digest: previous, epoch, writer } = this.#last;
     // The parts of a flush are of one format, also if the last old node is replaced meanwhile.
     const isContinued = content.kind === "part" && content.number > 1;
-    if (!isContinued) this.#format = formatOf(this.#host);
+    // An old node that comes later cannot read the newer entries before this one either.
+    if (!isContinued) this.#format = Math.max(this.#format, formatOf(this.#host));
     const entry = { format: this.#format, epoch, writer, previous, content };
     const { bytes, digest } = encodeEntry(entry, this.#host.platform);
     const sequence = await this.#outcomeOf(bytes, digest, after);
@@ -182,7 +183,10 @@ export function nodeOfWriter(writer: string): string {
 }
 
 /** A node that reads no format that this one writes is told by the entry itself to be upgraded. */
-function formatOf({ entryFormat, newestFormat = NEWEST_ENTRY_FORMAT }: LogWriterHost): number {
+export function formatOf({
+  entryFormat,
+  newestFormat = NEWEST_ENTRY_FORMAT,
+}: Pick<LogWriterHost, "entryFormat" | "newestFormat">): number {
   const known = entryFormat?.() ?? newestFormat;
   return Math.max(OLDEST_ENTRY_FORMAT, Math.min(newestFormat, known));
 }

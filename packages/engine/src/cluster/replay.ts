@@ -43,13 +43,14 @@ export function* replay(
   return { overlay, record };
 }
 
-function originOf({ at, requestId, upload, refusal, via }: SharedRecord): Origin {
+function originOf({ at, requestId, upload, refusal, via, by }: SharedRecord): Origin {
   return {
     at,
     ...(requestId === undefined ? {} : { requestId }),
     ...(upload === undefined ? {} : { upload }),
     ...(refusal === undefined ? {} : { refusal }),
     ...(via === undefined ? {} : { via }),
+    ...(by === undefined ? {} : { by }),
   };
 }
 

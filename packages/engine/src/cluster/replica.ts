@@ -28,9 +28,16 @@ import {
   type EntryContent,
   isSameDigest,
   type SharedTransaction,
+  WRITER_ENTRY_FORMAT,
 } from "./log-entry.ts";
 import { awaitStart, findStart, type LogStart } from "./log-start.ts";
-import { EMPTY_CONTENT, LogWriter, type LogWriterHost, nodeOfWriter } from "./log-writer.ts";
+import {
+  EMPTY_CONTENT,
+  formatOf,
+  LogWriter,
+  type LogWriterHost,
+  nodeOfWriter,
+} from "./log-writer.ts";
 import { replay } from "./replay.ts";
 import type { ReplicaStorage } from "./replica-storage.ts";
 import type { LogTail, SharedEntry, SharedLog } from "./shared-log.ts";
@@ -120,7 +127,8 @@ export class Replica {
       append: (group) => replica.#append(group),
       confirm: () => replica.#confirm(),
     };
-    const options = { ...host.options, log: shared, isFollower: true };
+    const isWriterLogged = (): boolean => formatOf(host) >= WRITER_ENTRY_FORMAT;
+    const options = { ...host.options, log: shared, isFollower: true, isWriterLogged };
     const store = await Store.open(storage, platform, options);
     const replica = new Replica(host, store, position);
     return replica;

@@ -9,6 +9,7 @@
 
 import { assert, type ErrorCode, PeerError } from "@bigpeer/protocol";
 import type { Channel } from "../platform.ts";
+import type { Writer } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { takeUpload } from "../store/taken-upload.ts";
 import type { CheckUpload, Upload, UploadAnswer } from "../store/upload.ts";
@@ -18,6 +19,8 @@ export interface RelayedUpload {
   readonly upload: Upload;
   readonly check: CheckUpload;
   readonly credential: string;
+  /** The sender, as the log names it. */
+  readonly by?: Writer | undefined;
   /** The connection of the session. */
   readonly channel: Channel;
   /** Bytes of its message. */
@@ -87,12 +90,12 @@ export class UploadRelay<T extends RelayedUpload> {
   }
 
   async #applyHere(line: Line<T>, asked: T, order: number): Promise<UploadAnswer> {
-    const { upload, check, credential } = asked;
+    const { upload, check, credential: owner, by } = asked;
     line.here++;
     let answer: Promise<UploadAnswer>;
     try {
       const { store, take = takeUpload } = this.#host;
-      return await take(store, upload, check, credential);
+      return await take(store, upload, check, { owner, by });
     } catch (error) {
       if (!isElsewhere(error)) throw error;
       answer = this.#wait(line, asked, order);

@@ -217,7 +217,10 @@ export class PeerStore implements PeerLayers {
     });
   }
 
-  /** Calls `listener` when a local write has become durable. Returns a function that stops it. */
+  /**
+   * Calls `listener` when a local write has become durable, or uploads are offered again. Returns a
+   * function that stops it.
+   */
   onPending(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -393,6 +396,7 @@ export class PeerStore implements PeerLayers {
    */
   async reoffer(site: Site, known: number): Promise<Site | undefined> {
     const fresh = siteOfBytes(this.#platform.random(8));
+    const { pendingCount } = this;
     await this.#write((layers) => {
       const server = serverFact(layers);
       const isUnasked = server.unasked?.includes(site) === true;
@@ -401,6 +405,8 @@ export class PeerStore implements PeerLayers {
       const unasked = (server.unasked ?? []).filter((other) => other !== site);
       layers.put(SERVER_FACT, { ...serverFact(layers), unasked });
     });
+    // The server may also lack contents that these uploads wait for.
+    if (this.pendingCount > pendingCount) this.offer();
     return this.store.read(({ reader }) => serverFact(reader).unasked?.[0]);
   }
 

@@ -59,6 +59,8 @@ export type {
   BatchResult,
   CountRequest,
   CountResult,
+  ExportRequest,
+  ExportResult,
   FindByIdRequest,
   FindByIdResult,
   FindRequest,

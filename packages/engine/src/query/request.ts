@@ -3,6 +3,7 @@
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
+import type { Writer } from "../store/records.ts";
 import type { IdempotencyKey } from "../store/remembered-answer.ts";
 import type { StoredDocument } from "../store/view.ts";
 import type { WriteCommand, WriteResult } from "./command/command.ts";
@@ -25,6 +26,8 @@ export interface RequestOptions {
 
 /** Options of writes. */
 export interface WriteOptions extends RequestOptions {
+  /** Who writes, for readers of the log. */
+  readonly by?: Writer | undefined;
   /** A second request with the same key gets the first answer again. */
   readonly repeat?: IdempotencyKey | undefined;
 }
@@ -81,6 +84,21 @@ export interface FindByIdRequest {
   readonly id: unknown;
   readonly isUnknownRefused?: boolean;
   readonly authority?: Authority | undefined;
+}
+
+export interface ExportRequest {
+  readonly collection: string;
+  readonly isUnknownRefused?: boolean;
+  readonly authority?: Authority | undefined;
+  /** Owner of its time slices. */
+  readonly owner?: string | undefined;
+  /** Called with each document; the next one comes when the promise has resolved. */
+  readonly onDocument: (document: StoredDocument) => Promise<void> | undefined;
+}
+
+export interface ExportResult {
+  readonly count: number;
+  readonly transactionId: number;
 }
 
 export interface FindByIdResult {

@@ -10,6 +10,8 @@ import type {
   BatchResult,
   CountRequest,
   CountResult,
+  ExportRequest,
+  ExportResult,
   FindByIdRequest,
   FindByIdResult,
   FindRequest,
@@ -24,6 +26,7 @@ import type { Requests } from "./system/requests.ts";
 import type { Settings } from "./system/settings.ts";
 import type { SystemRow } from "./system/system-collections.ts";
 import { BATCH } from "./task/batch-task.ts";
+import { exportDocuments } from "./task/export.ts";
 import { COUNT, FIND } from "./task/filter-task.ts";
 import { findById, mayReadAttachment } from "./task/lookup.ts";
 import { PEER_SELECTION } from "./task/peer-selection.ts";
@@ -79,6 +82,11 @@ export class StatementRunner {
   /** One document by its id. It is so fast that it has no deadline and is not recorded. */
   findById(request: FindByIdRequest): FindByIdResult {
     return findById(request, this.#context);
+  }
+
+  /** All documents of a collection as of one transaction, one after the other. */
+  export(request: ExportRequest): Promise<ExportResult> {
+    return exportDocuments(request, this.#context);
   }
 
   /**

@@ -293,8 +293,8 @@ export class CommitQueue {
     const seen = readHead(overlay.get(HEAD_KEY)).txnId;
     const txnId = Math.max(seen, this.#issued) + 1;
     const context = this.#host.context(overlay);
-    const { requestId } = options;
-    const queued = { requestId, forgotten: this.#forgotten, unknownUpTo: this.#unknownUpTo };
+    const { requestId, by } = options;
+    const queued = { requestId, by, forgotten: this.#forgotten, unknownUpTo: this.#unknownUpTo };
     const transaction = new Transaction(overlay, txnId, context, queued);
     this.#transaction = transaction;
     const begun = evaluate(transaction);

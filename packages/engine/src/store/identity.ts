@@ -15,7 +15,7 @@ import { FIRST_HEAD, type Head, type Identity, readHead } from "./records.ts";
 import { serverSiteKey } from "./server-sites.ts";
 
 /** The version of the storage format that this code writes. */
-export const FORMAT_VERSION = 3;
+export const FORMAT_VERSION = 4;
 
 /** Migrates a store from format `from` to `from + 1`; writes and new number are one commit. */
 export interface Migration {
@@ -31,8 +31,11 @@ export interface Migration {
  *
  * 2 → 3: a storage may have a journal, without which its tree is not complete. Again only the number
  * changes.
+ *
+ * 3 → 4: a transaction of the log may name its writer, which older versions would drop. Again only
+ * the number changes: older transactions have no name.
  */
-export const MIGRATIONS: readonly Migration[] = [1, 2].map((from) => ({
+export const MIGRATIONS: readonly Migration[] = [1, 2, 3].map((from) => ({
   from,
   migrate: () => new Map(),
 }));

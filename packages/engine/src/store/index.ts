@@ -65,6 +65,7 @@ export {
   type UploadMark,
   type UploadOutcome,
   type UploadRecord,
+  type Writer,
 } from "./records.ts";
 export type { IdempotencyKey } from "./remembered-answer.ts";
 export {
@@ -74,7 +75,7 @@ export {
   StoreSnapshot,
   type StoreStats,
 } from "./store.ts";
-export { lastUploadOf, takeUpload } from "./taken-upload.ts";
+export { lastUploadOf, type Sender, takeUpload } from "./taken-upload.ts";
 export type { Transaction } from "./transaction.ts";
 export {
   type CommitGroup,

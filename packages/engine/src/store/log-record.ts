@@ -43,6 +43,7 @@ export function* logRecord({
   if (origin.upload !== undefined) record.upload = origin.upload;
   if (origin.refusal !== undefined) record.refusal = origin.refusal;
   if (origin.via !== undefined) record.via = origin.via;
+  if (origin.by !== undefined) record.by = origin.by;
   record.size = isSizedAtOnce(record) ? approximateSize(record) : yield* recordSizeInSteps(record);
   return record;
 }

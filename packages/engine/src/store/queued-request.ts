@@ -4,6 +4,7 @@
 
 import type { Durability } from "../platform.ts";
 import type { Steps } from "../steps.ts";
+import type { Writer } from "./records.ts";
 import type { Transaction } from "./transaction.ts";
 
 export interface Committed<T> {
@@ -22,6 +23,8 @@ export type EvaluateInSteps<T> = (transaction: Transaction) => Steps<T>;
 export interface RequestOptions {
   /** Kept in the log. */
   readonly requestId?: string | undefined;
+  /** Kept in the log: who writes. */
+  readonly by?: Writer | undefined;
   /**
    * The default is `strict`. `relaxed` is for what the store gets again after a crash: downloads.
    * A request with writes of its own must be strict.

@@ -202,6 +202,16 @@ export type SiteRecord = {
   readonly unappliedAt?: number;
 };
 
+/** Who wrote a transaction: an API key, or a user of a provider; and the peer that sent it. */
+export type Writer = {
+  /** Name of the API key. */
+  readonly credential?: string;
+  readonly provider?: string;
+  readonly user?: string;
+  /** Key of the small peer. */
+  readonly peer?: string;
+};
+
 /** Origin of a transaction. */
 export interface Origin {
   /** Wall clock of the evaluating store, in milliseconds: the age of the record. */
@@ -213,6 +223,7 @@ export interface Origin {
   readonly refusal?: string;
   /** The history of the store that it came from over a link. */
   readonly via?: string;
+  readonly by?: Writer;
 }
 
 /** A transaction in the change log. */
@@ -226,6 +237,8 @@ export type TransactionRecord = {
   readonly upload?: UploadMark;
   readonly refusal?: string;
   readonly via?: string;
+  /** Left out for the work of the store itself, and in transactions of format 3 and before. */
+  readonly by?: Writer;
   /** Approximate bytes, for retention by size. */
   readonly size: number;
 };

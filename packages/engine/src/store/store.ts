@@ -46,6 +46,8 @@ export interface StoreOptions {
   readonly log?: TransactionLog;
   /** Whether another node evaluates the transactions, until `lead` is called. */
   readonly isFollower?: boolean;
+  /** Whether other nodes that apply the log can keep the writer of a transaction; left out, yes. */
+  readonly isWriterLogged?: () => boolean;
   /** Budget that all transactions of the process share; left out, this store has one of its own. */
   readonly memory?: CommitMemory;
   /** The site under which transactions write; that of the identity otherwise. */
@@ -382,9 +384,10 @@ export class Store {
     const { clock = DEFAULT_CLOCK, isClockAccepted = false, onTransaction } = this.#options;
     const nowMs = this.platform.now();
     const isTraced = onTransaction !== undefined;
+    const isAnonymous = this.#options.isWriterLogged?.() === false;
     const site = this.#options.siteOf?.(reader, this.identity) ?? this.identity.site;
     const awakeMs = this.rest?.awakeMs;
-    return { site, nowMs, clock, isClockAccepted, awakeMs, isTraced };
+    return { site, nowMs, clock, isClockAccepted, awakeMs, isTraced, isAnonymous };
   }
 
   #goOnBuilding(head: Head): void {

@@ -6,7 +6,7 @@
 import { PeerError, type Site } from "@bigpeer/protocol";
 import type { Platform } from "../platform.ts";
 import type { Steps } from "../steps.ts";
-import type { UploadRecord } from "./records.ts";
+import type { UploadRecord, Writer } from "./records.ts";
 import { isServerSite } from "./server-sites.ts";
 import type { Store } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
@@ -31,21 +31,29 @@ interface AppliedUpload extends Pick<UploadRecord, "outcome" | "reason"> {
   readonly documents: readonly UploadedDocument[];
 }
 
+/** Who sent an upload. */
+export interface Sender {
+  /** The credential: a site belongs to the first sender (K63). Left out, to none. */
+  readonly owner?: string | undefined;
+  /** The same for readers of the log. */
+  readonly by?: Writer | undefined;
+}
+
 /**
  * Applies an upload of another site exactly once, in the order of the calls. `check` may refuse it;
- * left out, everything is permitted. `owner` is the sender: a site belongs to its first sender
- * (K63); left out, to none.
+ * left out, everything is permitted.
  */
 export async function takeUpload(
   store: Store,
   upload: Upload,
   check?: CheckUpload,
-  owner?: string,
+  { owner, by }: Sender = {},
 ): Promise<UploadAnswer> {
   checkEnvelope(upload);
   if (upload.site === store.identity.site) return { kind: "forked" };
-  const taken = store.transactInSteps((transaction) =>
-    evaluate(transaction, store.platform, { upload, check, owner }),
+  const taken = store.transactInSteps(
+    (transaction) => evaluate(transaction, store.platform, { upload, check, owner }),
+    { by },
   );
   const { txnId, result } = await store.answered(taken);
   if ("kind" in result) return result;

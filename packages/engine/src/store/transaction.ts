@@ -27,7 +27,7 @@ import { AT_ONCE, finish, type Steps } from "../steps.ts";
 import { Applier, type OperationOutcome } from "./applier.ts";
 import { Overlay } from "./overlay.ts";
 import { OwnWrites } from "./own-writes.ts";
-import type { Origin, TransactionRecord, UploadMark } from "./records.ts";
+import type { Origin, TransactionRecord, UploadMark, Writer } from "./records.ts";
 import { type StoredDocument, View } from "./view.ts";
 
 /** Settings and clock that the store gives to a transaction. */
@@ -41,11 +41,14 @@ export interface TransactionContext {
   readonly awakeMs?: number | undefined;
   /** Whether the document writes of the transaction are collected for an upload. */
   readonly isTraced?: boolean;
+  /** Whether the log does not name the writer, because another node could not keep the name. */
+  readonly isAnonymous?: boolean;
 }
 
 /** What the queue knows of a transaction, and of those before it. */
 export interface QueuedTransaction {
   readonly requestId?: string | undefined;
+  readonly by?: Writer | undefined;
   /** By collection number, the last transaction that forgot documents. */
   readonly forgotten?: ReadonlyMap<number, number>;
   /** Of transactions up to this one it is not known what they forgot. */
@@ -81,7 +84,7 @@ export class Transaction {
     parent: Reader,
     txnId: number,
     context: TransactionContext,
-    { requestId, forgotten, unknownUpTo = 0 }: QueuedTransaction = {},
+    { requestId, by, forgotten, unknownUpTo = 0 }: QueuedTransaction = {},
   ) {
     this.#context = context;
     this.#forgotten = forgotten;
@@ -94,6 +97,7 @@ export class Transaction {
     this.#view = new View(this.#overlay);
     const { nowMs } = context;
     this.#origin = requestId === undefined ? { at: nowMs } : { at: nowMs, requestId };
+    if (by !== undefined && context.isAnonymous !== true) this.#origin = { ...this.#origin, by };
   }
 
   /** The documents with everything applied so far. */

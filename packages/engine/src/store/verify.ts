@@ -334,6 +334,9 @@ class Verifier {
     if (via !== undefined && (typeof via !== "string" || via === "")) {
       this.#report(key, "expected the history of the store that it came from");
     }
+    if (record.by !== undefined && !isWriter(record.by)) {
+      this.#report(key, "expected the names of the writer of a transaction");
+    }
     const writes = ownWrites(record);
     for (const change of record.changes) {
       const { collection, id } = operationOfChange(record, change);
@@ -513,4 +516,12 @@ function isWhatWasSet(edit: Edit, shown: ValueObject | undefined): boolean {
   let value: Value | undefined = shown;
   for (const name of edit.path) value = isObject(value) ? getField(value, name) : undefined;
   return equalValues(value, edit.value);
+}
+
+const WRITER_NAMES: ReadonlySet<string> = new Set(["credential", "provider", "user", "peer"]);
+
+function isWriter(by: unknown): boolean {
+  if (typeof by !== "object" || by === null) return false;
+  const names = Object.entries(by);
+  return names.every(([name, text]) => WRITER_NAMES.has(name) && typeof text === "string");
 }

@@ -302,8 +302,8 @@ export class SyncServer implements ConnectionHost {
   }
 
   upload(asked: SessionUpload): Promise<UploadAnswer> {
-    const { upload, check, credential } = asked;
-    return this.#options.upload?.(asked) ?? takeUpload(this.store, upload, check, credential);
+    const { upload, check, credential: owner, by } = asked;
+    return this.#options.upload?.(asked) ?? takeUpload(this.store, upload, check, { owner, by });
   }
 
   /** Equal for all credentials that may read the same (S4). */

@@ -266,7 +266,7 @@ test("bytes that are no entry, and entries of a newer format, are refused with t
     [{ ...head, kind: "part", number: 2, count: 1, bytes: new Uint8Array() }, "content"],
     [{ ...head, kind: "history", historyId: "h", site: 1, txnId: 0 }, "content"],
     [{ ...head, format: 0 }, "its head is not valid"],
-    [{ ...head, format: 2 }, "entries of format 2, this node reads up to 1: upgrade this node"],
+    [{ ...head, format: 3 }, "entries of format 3, this node reads up to 2: upgrade this node"],
   ];
   for (const [value, message] of cases) {
     expect(() => decodeEntry(encodeCbor(value))).toThrow(message);

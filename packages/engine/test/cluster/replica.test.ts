@@ -246,24 +246,24 @@ function formatsIn(log: SimulatedLog, from = 0): number[] {
 }
 
 /** As a node of the next version, which reads and writes one format more. */
-const NEXT = { newestFormat: 2 };
+const NEXT = { newestFormat: 3 };
 
 test("the next version writes the old format until the last old node is replaced", async () => {
   const log = new SimulatedLog(seededRandom(11), NO_FAULTS);
-  let known = 1;
+  let known = 2;
   const upgraded = { ...NEXT, entryFormat: () => known };
   const [a, b] = [await openOn(log, "a", EMPTY_DISK, upgraded), await openOn(log, "b")];
   await a.replica.evaluate();
   const { txnId } = await insert(a, 1);
   await b.replica.store.whenReached(txnId).promise;
-  expect(new Set(formatsIn(log))).toEqual(new Set([1]));
+  expect(new Set(formatsIn(log))).toEqual(new Set([2]));
   const disk = b.storage.disk();
   await b.replica.close();
 
   const mixed = log.entries.length;
-  known = 2;
+  known = 3;
   const next = await insert(a, 2);
-  expect(formatsIn(log, mixed)).toEqual([2]);
+  expect(formatsIn(log, mixed)).toEqual([3]);
   const replaced = await openOn(log, "b", disk, upgraded);
   expect(await replaced.replica.store.whenReached(next.txnId).promise).toBe(true);
   expect(replaced.storage.disk()).toEqual(a.storage.disk());
@@ -273,23 +273,25 @@ test("a version writes its newest format, whatever newer one all nodes read", as
   const log = new SimulatedLog(seededRandom(12), NO_FAULTS);
   const a = await openOn(log, "a", EMPTY_DISK, { entryFormat: () => 9 });
   await a.replica.evaluate();
-  expect(formatsIn(log)).toEqual([1, 1]);
+  expect(formatsIn(log)).toEqual([2, 2]);
 });
 
 test("the parts of a flush have one format, though the last old node is replaced meanwhile", async () => {
   const log = new SimulatedLog(seededRandom(13), NO_FAULTS);
-  let known = 1;
+  let known = 2;
+  let asked = 0;
   const entryFormat = (): number => {
     const now = known;
-    // Every later question is answered with the new format.
-    if (log.entries.length === 2) known = 2;
+    // The store asks before it evaluates; every question after that of the first part is answered
+    // with the new format.
+    if (log.entries.length === 2 && ++asked === 2) known = 3;
     return now;
   };
   const a = await openOn(log, "a", EMPTY_DISK, { ...NEXT, entryFormat });
   await a.replica.evaluate();
   await insert(a, 1, "x".repeat(9_000_000));
   await insert(a, 2);
-  expect(formatsIn(log)).toEqual([1, 1, 1, 1, 1, 2]);
+  expect(formatsIn(log)).toEqual([2, 2, 2, 2, 2, 3]);
 });
 
 test("an old node stops at an entry of a newer format, and says that it must be upgraded", async () => {
@@ -303,7 +305,7 @@ test("an old node stops at an entry of a newer format, and says that it must be 
 
   await expect.poll(() => old.replica.role).toBe("failed");
   expect(codeOf(old.replica.failure)).toBe("store.format_newer");
-  expect(String(old.replica.failure)).toContain("format 2, this node reads up to 1: upgrade");
+  expect(String(old.replica.failure)).toContain("format 3, this node reads up to 2: upgrade");
   await expect(insert(old, 3)).rejects.toThrow("another node of the cluster evaluates");
   expect(old.replica.store.read((view) => view.get("c", 2))).toBeUndefined();
   // What it has is right, so the next version goes on from there.
@@ -327,5 +329,5 @@ test("an old node stops if the log was trimmed to entries of a newer format", as
   await expect.poll(() => old.replica.role).toBe("failed");
   expect(codeOf(old.replica.failure)).toBe("store.format_newer");
   const opened = openOn(log, "a", disk);
-  await expect(opened).rejects.toThrow("this node reads up to 1: upgrade this node");
+  await expect(opened).rejects.toThrow("this node reads up to 2: upgrade this node");
 });

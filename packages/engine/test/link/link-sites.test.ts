@@ -41,7 +41,7 @@ function increments({ platform }: LinkedStore, site: string, time: number): () =
 async function forge(at: LinkedStore, { store: { identity } }: LinkedStore): Promise<string> {
   const time = timeOfMs(at.platform.nowMs + 240_000);
   const upload = increments(at, identity.site, time)();
-  return (await takeUpload(at.store, upload, undefined, "mallory")).kind;
+  return (await takeUpload(at.store, upload, undefined, { owner: "mallory" })).kind;
 }
 
 async function count(at: LinkedStore, times: number): Promise<void> {
@@ -112,10 +112,10 @@ test("[K75] a sender that used the site of a Big Peer first cannot upload under 
   const [a, b] = [await linkedStore("a"), await linkedStore("b")];
   await a.put("cars", { _id: "tea" });
   const next = increments(a, siteOf(b), timeOfMs(a.platform.nowMs));
-  expect((await takeUpload(a.store, next(), undefined, "mallory")).kind).toBe("taken");
+  expect((await takeUpload(a.store, next(), undefined, { owner: "mallory" })).kind).toBe("taken");
   const wire = follow(a, b);
   await settled([a, b], [wire]);
-  expect((await takeUpload(a.store, next(), undefined, "mallory")).kind).toBe("forked");
+  expect((await takeUpload(a.store, next(), undefined, { owner: "mallory" })).kind).toBe("forked");
   expect(shown(a)).toEqual({ tea: { n: 1 } });
 });
 
@@ -139,11 +139,14 @@ test("[S30] [K75] a device can use its site that came over a link: uploads offer
   await settled([a, b], [wire]);
   const next = increments(a, DEVICE, timeOfMs(a.platform.nowMs));
   const uploads = [next(), next()];
-  for (const upload of uploads) await takeUpload(a.store, upload, undefined, "dora at a");
+  for (const upload of uploads)
+    await takeUpload(a.store, upload, undefined, { owner: "dora at a" });
   await settled([a, b], [wire]);
   expect(shown(b)).toEqual({ tea: { n: 2 } });
   for (const upload of [...uploads, next()]) {
-    expect((await takeUpload(b.store, upload, undefined, "dora at b")).kind).toBe("taken");
+    expect((await takeUpload(b.store, upload, undefined, { owner: "dora at b" })).kind).toBe(
+      "taken",
+    );
   }
   await settled([a, b], [wire]);
   expect([shown(a), shown(b)]).toEqual([{ tea: { n: 3 } }, { tea: { n: 3 } }]);

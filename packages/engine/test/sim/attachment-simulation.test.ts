@@ -19,3 +19,8 @@ test("[S90] contents are uploaded before their documents, and arrive whole, what
   }
   expect(counts.get("content fetched")).toBeGreaterThan(SEEDS);
 }, 60_000);
+
+test("[S30] [S90] contents of answered writes that a restored server lacks are uploaded again (seed 162)", async () => {
+  const { counts } = await simulateAttachments(162);
+  expect(counts.get("content lost by the server")).toBeGreaterThan(0);
+}, 60_000);

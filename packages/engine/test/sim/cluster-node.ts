@@ -335,7 +335,7 @@ export class ClusterNode implements NodeHost {
     const authority = (): typeof found.authority => found.authority;
     const check = uploadChecker({ platform, appId: APP_ID, authority });
     const applied = uploads.map(({ upload }) =>
-      takeUpload(replica.store, upload, check, credential),
+      takeUpload(replica.store, upload, check, { owner: credential }),
     );
     return relayedAnswers(applied);
   }

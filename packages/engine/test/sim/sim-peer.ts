@@ -173,7 +173,8 @@ export class SimPeer {
             helloSkewMs = this.node.skewMs;
             end.onSend = (bytes) => {
               tap.fromPeer(end, bytes);
-              this.#parts.contents?.sent(this.name, bytes);
+              // On a broken connection it arrives nowhere: a restored server gets nothing of it.
+              if (!end.connection.up.isBroken) this.#parts.contents?.sent(this.name, bytes);
             };
             handlers.opened(end);
           },

@@ -39,7 +39,7 @@ const REFUSING: CheckUpload = () => () => {
 };
 
 async function answer(store: Store, upload: Upload, owner: string): Promise<string> {
-  const given = await takeUpload(store, upload, undefined, owner);
+  const given = await takeUpload(store, upload, undefined, { owner });
   if (given.kind !== "taken") return given.kind;
   return `${given.record.outcome}${given.isReplay ? " before" : ""}`;
 }
@@ -65,8 +65,8 @@ test("[K63] another sender learns nothing of a site except the outcome of the sa
   const next = chain();
   const first = next(insert("a"));
   const second = next(increment("a"));
-  await takeUpload(store, first, undefined, "ann");
-  await takeUpload(store, second, undefined, "ann");
+  await takeUpload(store, first, undefined, { owner: "ann" });
+  await takeUpload(store, second, undefined, { owner: "ann" });
   expect(lastUploadOf(store, SITE, "ann")).toBe(2);
   expect(lastUploadOf(store, SITE, "bob")).toBe(0);
   // What was sent and not answered before the user changed has its effect once.
@@ -86,7 +86,7 @@ test("[K63] another sender learns nothing of a site except the outcome of the sa
 
 test("[K63] a refused upload claims its site; an upload without a sender claims none", async () => {
   const { store } = await openStore();
-  await takeUpload(store, chain()(insert("a")), REFUSING, "ann");
+  await takeUpload(store, chain()(insert("a")), REFUSING, { owner: "ann" });
   expect(await answer(store, chain()(insert("b")), "bob")).toBe("forked");
   const other = chain("00000000000000bb");
   await takeUpload(store, other(insert("c")));
@@ -99,12 +99,14 @@ test("[K63] a refused upload claims its site; an upload without a sender claims 
 test("[K63] [K64] [K20] owners and times are in the log: a replay gives the same keys and values", async () => {
   const { store, storage, platform: host } = await openStore();
   const next = chain();
-  await takeUpload(store, next(insert("a")), REFUSING, "ann");
-  await takeUpload(store, next(insert("b")), undefined, "ann");
-  await takeUpload(store, chain("00000000000000bb")(insert("c")), REFUSING, "bob");
+  await takeUpload(store, next(insert("a")), REFUSING, { owner: "ann" });
+  await takeUpload(store, next(insert("b")), undefined, { owner: "ann" });
+  await takeUpload(store, chain("00000000000000bb")(insert("c")), REFUSING, { owner: "bob" });
   host.nowMs += UNAPPLIED_SITE_MS + 1;
   await store.transact((transaction) => transaction.apply([insert("z")]));
-  await takeUpload(store, chain("00000000000000cc", host.nowMs)(insert("d")), REFUSING, "bob");
+  await takeUpload(store, chain("00000000000000cc", host.nowMs)(insert("d")), REFUSING, {
+    owner: "bob",
+  });
   await store.maintain();
   const made = await replay(storage, store.identity.site);
   const held = dump(storage);
@@ -116,14 +118,14 @@ test("[K63] [K64] [K20] owners and times are in the log: a replay gives the same
 test("[K64] a site without an applied upload is forgotten after a day, and its name is free", async () => {
   const { store, storage, platform: host } = await openStore();
   const refused = chain();
-  await takeUpload(store, refused(insert("a")), REFUSING, "ann");
+  await takeUpload(store, refused(insert("a")), REFUSING, { owner: "ann" });
   const applied = chain("00000000000000bb");
-  await takeUpload(store, applied(insert("b")), REFUSING, "ann");
-  await takeUpload(store, applied(insert("b")), undefined, "ann");
-  await takeUpload(store, applied(insert("c")), REFUSING, "ann");
+  await takeUpload(store, applied(insert("b")), REFUSING, { owner: "ann" });
+  await takeUpload(store, applied(insert("b")), undefined, { owner: "ann" });
+  await takeUpload(store, applied(insert("c")), REFUSING, { owner: "ann" });
   host.nowMs += UNAPPLIED_SITE_MS - 1000;
   // Its last upload counts, not its first.
-  await takeUpload(store, refused(insert("a")), REFUSING, "ann");
+  await takeUpload(store, refused(insert("a")), REFUSING, { owner: "ann" });
   host.nowMs += 2000;
   await store.transact((transaction) => transaction.apply([insert("z")]));
   await store.maintain();
@@ -142,11 +144,13 @@ test("[K64] sites are forgotten in bounded transactions", async () => {
   const { store, platform: host } = await openStore();
   const count = MAINTENANCE_BATCH / 2;
   const uploads = Array.from({ length: count }, (_, i) =>
-    takeUpload(store, chain((i + 1).toString(16).padStart(16, "0"))(insert("a")), REFUSING, "ann"),
+    takeUpload(store, chain((i + 1).toString(16).padStart(16, "0"))(insert("a")), REFUSING, {
+      owner: "ann",
+    }),
   );
   const long = chain("ffffffffffffffff");
   for (let i = 0; i < UPLOADS_REMEMBERED + 10; i++) {
-    uploads.push(takeUpload(store, long(insert("a")), REFUSING, "ann"));
+    uploads.push(takeUpload(store, long(insert("a")), REFUSING, { owner: "ann" }));
   }
   await Promise.all(uploads);
   expect(sites(store)).toBe(count + 1);
@@ -171,8 +175,8 @@ test("[K64] sites are forgotten in bounded transactions", async () => {
 
 test("[K30] verify finds a wrong index of sites without an applied upload, in both directions", async () => {
   const { store, storage } = await openStore();
-  await takeUpload(store, chain()(insert("a")), REFUSING, "ann");
-  await takeUpload(store, chain("00000000000000bb")(insert("b")), undefined, "ann");
+  await takeUpload(store, chain()(insert("a")), REFUSING, { owner: "ann" });
+  await takeUpload(store, chain("00000000000000bb")(insert("b")), undefined, { owner: "ann" });
   expect(problems(storage)).toEqual([]);
   const { unappliedAt } = dump(storage).get(siteKey(SITE)) as { unappliedAt: number };
   await storage.commit(new Map([[unappliedKey(unappliedAt, SITE), undefined]]));

@@ -185,3 +185,29 @@ test("the name of a request is kept in the log", async () => {
   const record = store.read((snapshot) => snapshot.reader.get(transactionKey(1)));
   expect(record).toMatchObject({ requestId: "request 7", at: START_MS });
 });
+
+test("[K97] the writer of a transaction is kept in the log; without one, it has no name", async () => {
+  const { store } = await openStore();
+  const by = { provider: "corp", user: "ann", peer: "pk:1" };
+  await store.transact((transaction) => transaction.apply([insert({}) as Operation]), { by });
+  await store.transact((transaction) => transaction.apply([insert({ n: 2 }) as Operation]));
+  const record = store.read((snapshot) => snapshot.reader.get(transactionKey(1)));
+  expect(record).toMatchObject({ by });
+  const nameless = store.read((snapshot) => snapshot.reader.get(transactionKey(2)));
+  expect(nameless).not.toHaveProperty("by");
+});
+
+test("[K97] while another node could not keep it, the writer is left out", async () => {
+  let isKept = false;
+  const { store } = await openStore({ isWriterLogged: () => isKept });
+  const by = { credential: "k1" };
+  const write = (transaction: Transaction): unknown =>
+    transaction.apply([insert({ n: transaction.txnId }) as Operation]);
+  await store.transact(write, { by });
+  isKept = true;
+  await store.transact(write, { by });
+  const recordOf = (txnId: number): unknown =>
+    store.read((snapshot) => snapshot.reader.get(transactionKey(txnId)));
+  expect(recordOf(1)).not.toHaveProperty("by");
+  expect(recordOf(2)).toMatchObject({ by });
+});

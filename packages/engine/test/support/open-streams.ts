@@ -13,6 +13,7 @@ import type { StreamLimits } from "../../src/sync/outbox/stream-limits.ts";
 import { Streams } from "../../src/sync/streams.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
 import { Receiver, type ReceiverWatch, Subscription } from "./stream-receiver.ts";
+import { testPlatform } from "./test-platform.ts";
 
 export interface OpenStreams extends OpenStore {
   readonly streams: Streams;
@@ -39,12 +40,11 @@ export interface StreamsSetup {
 const MS_PER_LOOK = 0.001;
 
 export async function openStreams(setup: StreamsSetup = {}): Promise<OpenStreams> {
-  const opened = await openStore(setup.store);
+  // Work is cut into slices by these clocks: with the real one a busy machine would decide how many.
+  const stored = Object.assign(testPlatform(), { elapsed: countedClock() });
+  const opened = await openStore(setup.store, stored);
   const { store } = opened;
-  // Work is cut into slices by this clock: with the real one a busy machine would decide how many.
-  let looks = 0;
-  const elapsed = (): number => ++looks * MS_PER_LOOK;
-  const platform = { ...opened.platform, elapsed, ...setup.platform };
+  const platform = { ...opened.platform, elapsed: countedClock(), ...setup.platform };
   const streams = new Streams({ store, platform, appId: "test", limits: setup.limits ?? {} });
   const runner = new StatementRunner({ store, platform: opened.platform, appId: "test" });
   const history = store.identity.historyId;
@@ -70,6 +70,12 @@ export async function openStreams(setup: StreamsSetup = {}): Promise<OpenStreams
       return followed;
     },
   };
+}
+
+/** A clock that advances when it is read. */
+function countedClock(): () => number {
+  let looks = 0;
+  return () => ++looks * MS_PER_LOOK;
 }
 
 /** Lets everything that is under way have its turns. */

@@ -2,6 +2,8 @@
  * Planted leaks: the barrier with a hole in it. A comparison that finds none of them proves nothing.
  */
 
+import { ChangeFeed } from "../../src/changes/change-feed.ts";
+import { MatchIndex } from "../../src/query/live/match-index.ts";
 import { Authority } from "../../src/query/permission/authority.ts";
 import type { CollectionRule } from "../../src/query/permission/collection-rule.ts";
 import { NarrowedView } from "../../src/query/permission/narrowed-view.ts";
@@ -246,6 +248,59 @@ const OTHER_LEAKS: readonly PlantedLeak[] = [
             return original.call(this);
           },
       ),
+  },
+];
+
+/** Of the change feed. */
+export const FEED_LEAKS: readonly PlantedLeak[] = [
+  {
+    name: "changes are not judged",
+    plant: () =>
+      all(
+        plantOpenChecker(),
+        replace(
+          MatchIndex.prototype,
+          "matchOf",
+          (original) =>
+            function matchOf(this: MatchIndex<unknown>, ...args) {
+              return unchecked(() => original.apply(this, args));
+            },
+        ),
+      ),
+  },
+  {
+    name: "rows at the beginning are not judged",
+    plant: () =>
+      all(
+        plantOpenChecker(),
+        replace(
+          ChangeFeed.prototype,
+          "matches",
+          (original) =>
+            function matches(this: ChangeFeed, ...args) {
+              return unchecked(() => original.apply(this, args));
+            },
+        ),
+      ),
+  },
+  {
+    name: "only the document after a change is judged",
+    plant: () =>
+      replace(
+        MatchIndex.prototype,
+        "matchOf",
+        (original) =>
+          function matchOf(this: MatchIndex<unknown>, entry, change) {
+            const match = original.call(this, entry, change);
+            return match?.kind === "enter" && change.before !== undefined
+              ? { kind: "stay", entry }
+              : match;
+          },
+      ),
+  },
+  {
+    name: "readers of collections without a rule are not refused",
+    plant: () => replace(Authority.prototype, "require", () => () => {}),
   },
 ];
 

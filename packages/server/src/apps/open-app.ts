@@ -2,6 +2,7 @@
  * Open app: the store, the attachments and the statement runner of one app while it is open.
  */
 
+import { ChangeFeed } from "@bigpeer/engine/changes";
 import {
   type MemoryPool,
   StatementRunner,
@@ -48,6 +49,7 @@ export class OpenApp {
   readonly store: Store;
   readonly attachments: AttachmentFolder;
   readonly statements: StatementRunner;
+  readonly changes: ChangeFeed;
   readonly #opened: App;
   readonly #known: KnownApps;
 
@@ -72,6 +74,7 @@ export class OpenApp {
       },
       onSlow: (request) => slowStatementLine(host.log, request),
     });
+    this.changes = new ChangeFeed({ store, platform: host.platform, appId: id });
     const folder = appAttachmentsFolder(host.dataDir, id);
     this.attachments = new AttachmentFolder({
       folder,
@@ -104,8 +107,9 @@ export class OpenApp {
     return this.#current.settings;
   }
 
-  /** Ends uploads, finishes accepted writes, then closes the files. */
+  /** Ends streams of changes and uploads, finishes accepted writes, then closes the files. */
   async close(): Promise<void> {
+    this.changes.close();
     try {
       await this.attachments.close();
     } finally {

@@ -5,12 +5,15 @@
 
 import { createHash } from "node:crypto";
 import { type AccessRule, Authority, type Permissions } from "@bigpeer/engine/query";
+import type { Writer } from "@bigpeer/engine/store";
 import { UPLOADER_SIZE_MAX } from "@bigpeer/protocol";
 
 export interface Credential {
   /** Identifies the credential without revealing its text. */
   readonly id: string;
   readonly permissions: Permissions;
+  /** The caller as the log names it, for readers of changes. */
+  readonly writer: Writer;
   /** Read and write permissions; undefined when they allow everything. */
   readonly authority: Authority | undefined;
   /** Whether it may run statements on connected peers. */
@@ -19,12 +22,17 @@ export interface Credential {
   readonly mayUpload: boolean;
 }
 
-export function createCredential(id: string, permissions: Permissions): Credential {
+/** `writer` names the caller; by default the credential alone. */
+export function createCredential(
+  id: string,
+  permissions: Permissions,
+  writer: Writer = { credential: id },
+): Credential {
   const { read, write, remoteQuery } = permissions;
   const authority =
     read.everything && write.everything ? undefined : new Authority(permissions, id);
   const mayAskPeers = authority === undefined ? remoteQuery : authority.mayAskPeers;
-  return { id, permissions, authority, mayAskPeers, mayUpload: isAnything(write) };
+  return { id, permissions, writer, authority, mayAskPeers, mayUpload: isAnything(write) };
 }
 
 const OWNERS = new WeakMap<Credential, string>();

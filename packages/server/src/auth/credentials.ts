@@ -64,6 +64,7 @@ interface KnownToken {
 /** Result of a successful verification. */
 interface Verified {
   readonly id: string;
+  readonly provider: string;
   readonly userId: string;
   readonly identity: ValueObject | undefined;
   readonly permissions: Permissions;
@@ -111,8 +112,9 @@ export class Credentials {
     if (key === undefined) return undefined;
     const known = this.#ofKeys.get(key);
     if (known !== undefined) return known;
-    const { id, appId, permissions, until } = key;
-    const made = { appId, credential: createCredential(id, permissions), expiresAtMs: until };
+    const { id, name, appId, permissions, until } = key;
+    const credential = createCredential(id, permissions, { credential: name });
+    const made = { appId, credential, expiresAtMs: until };
     this.#ofKeys.set(key, made);
     return made;
   }
@@ -155,8 +157,8 @@ export class Credentials {
       if (verified === undefined) continue;
       // Only after verification: a forged token must not reveal which apps exist.
       if (isForSeveral && appId === undefined) throw unauthorized(SEVERAL_APPS);
-      const credential = createCredential(verified.id, verified.permissions);
-      const { userId, identity, expiresAt, leewaySeconds } = verified;
+      const { id, provider, userId, permissions, identity, expiresAt, leewaySeconds } = verified;
+      const credential = createCredential(id, permissions, { provider, user: userId });
       const expiresAtMs = (expiresAt + leewaySeconds) * 1000;
       const bearer = { appId: app.id, credential, expiresAtMs, userId, identity };
       const key = isForSeveral ? keyFor(app.id, text) : text;
@@ -173,7 +175,7 @@ export class Credentials {
     // A user has the same id with a JWT and with the session obtained for it.
     const isJwt = providerNamed(app.authProviders, provider)?.type === "jwt";
     const id = userCredentialId(isJwt ? "jwt" : "session", provider, userId);
-    return { id, userId, identity, permissions, expiresAt, leewaySeconds: 0 };
+    return { id, provider, userId, identity, permissions, expiresAt, leewaySeconds: 0 };
   }
 
   /** A provider that is unavailable must not block tokens of another provider. */
@@ -197,7 +199,7 @@ export class Credentials {
         const { userId, permissions, identity, expiresAt } = user;
         const id = userCredentialId("jwt", name, userId);
         const leewaySeconds = leewayOf(provider);
-        return { id, userId, identity, permissions, expiresAt, leewaySeconds };
+        return { id, provider: name, userId, identity, permissions, expiresAt, leewaySeconds };
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         noteOf(error.message);

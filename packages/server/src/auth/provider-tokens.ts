@@ -107,7 +107,7 @@ function userOf(claims: Claims, provider: JwtProvider): TokenUser {
   if (!isUserId(sub)) {
     throw unauthorized("expected the id of a user as claim `sub` of the token");
   }
-  const own = permissionsOf(permissions, provider);
+  const own = userPermissions(permissions, provider);
   const caller = { userId: sub, claims };
   return {
     userId: sub,
@@ -117,7 +117,8 @@ function userOf(claims: Claims, provider: JwtProvider): TokenUser {
   };
 }
 
-function permissionsOf(said: unknown, { permission }: JwtProvider): Permissions {
+/** Permissions of a user, from the claim of its token or else from the provider. */
+export function userPermissions(said: unknown, { permission }: JwtProvider): Permissions {
   if (said === undefined) {
     if (permission !== undefined) return permission;
     throw unauthorized("the token has no claim `permissions`, and its provider no permission");

@@ -191,10 +191,12 @@ export class ClusterStores implements Stores {
     };
   }
 
+  /** Rejects once the node closes without its log, after a wait: who asks again must not be busy. */
   async #wait(attempt: number): Promise<void> {
-    if (this.#host.isAbandoned()) throw new Error("the node closes");
-    const ms = Math.min(WAIT_MS_MAX, WAIT_MS_MIN * 2 ** Math.min(attempt, 10));
+    const times = this.#host.isAbandoned() ? 1 : 2 ** Math.min(attempt, 10);
+    const ms = Math.min(WAIT_MS_MAX, WAIT_MS_MIN * times);
     await new Promise((resolve) => setTimeout(resolve, ms));
+    if (this.#host.isAbandoned()) throw new Error("the node closes");
   }
 }
 

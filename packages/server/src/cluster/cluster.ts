@@ -32,6 +32,7 @@ import type { DialOptions } from "../sync/dial.ts";
 import type { Bus } from "./bus.ts";
 import { clusterStatus, ownStatus, type StatusHost } from "./cluster-status.ts";
 import { ClusterStores } from "./cluster-stores.ts";
+import { deliveryProcedures, type NodeDeliveries } from "./delivery-procedures.ts";
 import { Elections } from "./elections.ts";
 import { EvaluatorCalls } from "./evaluator-calls.ts";
 import { Evaluators } from "./evaluators.ts";
@@ -72,6 +73,7 @@ export interface ClusterHost {
     listener: string,
   ) => ((request: HttpRequest) => Promise<NamedAnswer>) | undefined;
   readonly links: NodeLinks;
+  readonly deliveries: NodeDeliveries;
   /** Called when this node has begun or ceased to evaluate a store. */
   readonly onRole: (store: string) => void;
   /** Called when nothing must be served any more, until the log can be reached again. */
@@ -203,6 +205,7 @@ export class Cluster {
       ...nodeProcedures(() => opened(cluster).#proceduresHost()),
       ...peerProcedures(() => opened(cluster).peers),
       ...linkProcedures(() => opened(cluster).#linksHost()),
+      ...deliveryProcedures(() => opened(cluster).#deliveries()),
       status: async () => ownStatus(opened(cluster).#statusHost()),
     });
     const http = await listenForNodes({
@@ -292,6 +295,16 @@ export class Cluster {
     });
   }
 
+  /** A request of the console to the node that evaluates its app. */
+  passOnConsole(request: HttpRequest, appId: string, body: Uint8Array): Promise<Answer> {
+    return this.#passOn.send(request, {
+      store: appId,
+      listener: "management",
+      body,
+      isRepeatable: true,
+    });
+  }
+
   /** How a link is passed on to the node that evaluates an app; undefined if there is none now. */
   linkTarget(appId: string): DialOptions | undefined {
     const url = this.#evaluators.known(appId);
@@ -299,9 +312,13 @@ export class Cluster {
     return this.#client.dialOptions(url, LINK_PATH);
   }
 
-  /** Evaluates nothing any more: others take over at once. Call it before requests are ended. */
-  async handOver(): Promise<void> {
+  /**
+   * Evaluates nothing any more: others take over at once. Call it before requests are ended. It waits
+   * a moment for the last write, which without the log would never end.
+   */
+  async handOver(lastWrite: Promise<void> | undefined): Promise<void> {
     this.#isClosing = true;
+    if (lastWrite !== undefined) await within(lastWrite, HAND_OVER_MS_MAX);
     // It ends with the apps, which are closed next.
     void this.upkeep.stop();
     const evaluated = [...this.stores.all()].filter(([, { replica }]) => {
@@ -371,6 +388,12 @@ export class Cluster {
     const sequenceOf = (store: string): number | undefined =>
       this.stores.find(store)?.position.sequence;
     return { links, source: () => this.#source(), sequenceOf };
+  }
+
+  /** Throws `cluster.elsewhere` until the server is open. */
+  #deliveries(): NodeDeliveries {
+    this.#source();
+    return this.#host.deliveries;
   }
 
   #statusHost(): StatusHost {

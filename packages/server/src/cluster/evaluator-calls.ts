@@ -6,9 +6,10 @@
 import { type RelayedAnswer, UploadRelay } from "@bigpeer/engine/cluster";
 import type { Store, UploadAnswer } from "@bigpeer/engine/store";
 import type { SessionUpload } from "@bigpeer/engine/sync";
-import { assert, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
+import { assert, isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
+import type { DeliveryCommand } from "../delivery/delivery-commands.ts";
 import type { ContentOutcome } from "../link/app-contents.ts";
-import type { AuditAction, Author } from "../registry/audit-log.ts";
+import type { AuditAction, AuditedKind, Author } from "../registry/audit-log.ts";
 import { REGISTRY_STORE } from "../stores/stores.ts";
 import type { ClusterStores } from "./cluster-stores.ts";
 import type { Evaluators } from "./evaluators.ts";
@@ -71,7 +72,9 @@ export class EvaluatorCalls {
       store,
       relay: async (asked) => {
         const uploads = asked.map(({ upload }) => upload) as unknown as Value;
-        const value = { store: appId, token: asked.at(-1)?.token ?? "", uploads };
+        // All are of one session.
+        const { token = "", by } = asked.at(-1) ?? {};
+        const value = { store: appId, token, peer: by?.peer ?? "", uploads };
         const isOpen = (): boolean => asked.some((each) => each.isOpen());
         const { answers } = await this.#evaluators.call(appId, "uploads", value, isOpen);
         return answers as unknown as readonly RelayedAnswer[];
@@ -87,6 +90,14 @@ export class EvaluatorCalls {
     return this.#evaluators.call(appId, "link_status", { app: appId, name });
   }
 
+  /** As Deliveries.run, on the node that delivers. */
+  async delivery(asked: DeliveryCommand): Promise<ValueObject | undefined> {
+    const { letter, ...rest } = asked;
+    const value = letter === undefined ? rest : { ...rest, letter };
+    const { answer } = await this.#evaluators.call(asked.appId, "delivery", value);
+    return isObject(answer) ? answer : undefined;
+  }
+
   /** Searches a content at linked Big Peers, from the node that runs the links. */
   async findContent(appId: string, id: string): Promise<ContentOutcome> {
     const found = await this.#evaluators.call(appId, "find_content", { app: appId, id });
@@ -99,8 +110,8 @@ export class EvaluatorCalls {
     await this.#evaluators.call(REGISTRY_STORE, "uses", { uses });
   }
 
-  async recordRun(author: Author, action: AuditAction): Promise<void> {
-    const value = { author: { ...author }, action: { ...action } } as unknown as ValueObject;
+  async record(author: Author, action: AuditAction, kind: AuditedKind): Promise<void> {
+    const value = { author: { ...author }, action: { ...action }, kind } as unknown as ValueObject;
     await this.#evaluators.call(REGISTRY_STORE, "run", value);
   }
 }

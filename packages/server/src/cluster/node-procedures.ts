@@ -11,7 +11,7 @@ import type { SessionUpload } from "@bigpeer/engine/sync";
 import { isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
 import type { OpenApps } from "../apps/open-apps.ts";
 import type { Authentication } from "../auth/authentication.ts";
-import type { AuditAction, Author } from "../registry/audit-log.ts";
+import type { AuditAction, AuditedKind, Author } from "../registry/audit-log.ts";
 import type { Registry } from "../registry/registry.ts";
 import { REGISTRY_STORE } from "../stores/stores.ts";
 import type { ClusterStores } from "./cluster-stores.ts";
@@ -40,11 +40,15 @@ export function nodeProcedures(host: () => ProceduresHost): { [name: string]: Pr
       return {};
     },
     run: async (value) => {
-      const { author, action } = fieldsOf(value) as unknown as {
+      const { author, action, kind } = fieldsOf(value) as unknown as {
         author: Author;
         action: AuditAction;
+        // Absent from nodes of the version before.
+        kind?: AuditedKind;
       };
-      await host().source().registry.recordRun(author, action);
+      await host()
+        .source()
+        .registry.record(author, action, kind ?? "runs");
       return {};
     },
   };
@@ -62,7 +66,7 @@ async function confirm(host: ProceduresHost, value: Value): Promise<Value> {
 
 /** Applies uploads in their order. The credential is judged by the registry of this node. */
 async function uploads(host: ProceduresHost, value: Value): Promise<Value> {
-  const { store, token, uploads: given } = fieldsOf(value);
+  const { store, token, peer, uploads: given } = fieldsOf(value);
   const { auth, platform, source } = host;
   const { registry, apps } = source();
   const appId = textOf(store);
@@ -75,7 +79,9 @@ async function uploads(host: ProceduresHost, value: Value): Promise<Value> {
   const use = apps.tryUse(appId) ?? (await apps.use(appId));
   try {
     const asked = given as unknown as readonly SessionUpload["upload"][];
-    const applied = asked.map((upload) => takeUpload(use.app.store, upload, check, credential.id));
+    const by = { ...credential.writer, ...(textOf(peer) !== "" && { peer: textOf(peer) }) };
+    const sender = { owner: credential.id, by };
+    const applied = asked.map((upload) => takeUpload(use.app.store, upload, check, sender));
     return { answers: (await relayedAnswers(applied)) as unknown as Value };
   } finally {
     use.release();

@@ -1,16 +1,17 @@
 /**
  * Command-line parser: parses the command and its flags, and creates the text of `--help`.
  *
- * `bigpeer [command] [--flag value | --flag=value]…`; the default command is `serve`. This module
+ * `bigpeer [command] [--flag value | --flag=value]…`; the default command is `start`. This module
  * decides which flags a command has; config.ts checks their values.
  */
 
 import { PeerError } from "@bigpeer/protocol";
 import { suggest } from "../config/config.ts";
-import { SETTING_GROUPS, SETTINGS, type Setting, type SettingName } from "../config/settings.ts";
+import type { Setting, SettingName } from "../config/setting.ts";
+import { SETTING_GROUPS, SETTINGS } from "../config/settings.ts";
 
 export type CommandName =
-  | "serve"
+  | "start"
   | "backup"
   | "restore"
   | "verify"
@@ -27,23 +28,26 @@ export type CommandLine =
       readonly flags: ReadonlyMap<string, string>;
     };
 
-interface Flag {
+export interface Flag {
   readonly flag: string;
   readonly argument?: string | undefined;
   readonly meaning: string;
   readonly isRequired?: boolean;
 }
 
-interface Command {
+export interface Command {
   readonly name: CommandName;
+  /** Another name, which it once had. */
+  readonly alias?: string;
   readonly meaning: string;
   readonly settings: readonly SettingName[] | "all";
   readonly flags: readonly Flag[];
 }
 
-const COMMANDS: readonly Command[] = [
+export const COMMANDS: readonly Command[] = [
   {
-    name: "serve",
+    name: "start",
+    alias: "serve",
     meaning: "run the server (default)",
     settings: "all",
     flags: [],
@@ -104,7 +108,7 @@ export function parseCommandLine(words: readonly string[]): CommandLine {
   if (words.some((word) => word === "--help" || word === "-h")) return { kind: "help" };
   if (words.some((word) => word === "--version" || word === "-v")) return { kind: "version" };
   const named = commandWords(words);
-  const command = findCommand(named.length === 0 ? "serve" : named.join(" "));
+  const command = findCommand(named.length === 0 ? "start" : named.join(" "));
   const flags = parseFlags(command, words.slice(named.length));
   for (const { flag, argument, isRequired } of command.flags) {
     if (isRequired !== true || flags.has(flag)) continue;
@@ -162,7 +166,7 @@ function wrap(text: string, indent: string): string[] {
 }
 
 function findCommand(name: string): Command {
-  const found = COMMANDS.find((command) => command.name === name);
+  const found = COMMANDS.find((command) => command.name === name || command.alias === name);
   if (found !== undefined) return found;
   const names = COMMANDS.map((command) => command.name);
   throw invalid(`expected a command (${names.join(", ")}), found "${name}"`);
@@ -232,7 +236,8 @@ function shownFlags(command: Command): string[] {
   });
 }
 
-function flagsOf(command: Command): Flag[] {
+/** All flags of a command, those of its settings last. */
+export function flagsOf(command: Command): Flag[] {
   const { settings, flags } = command;
   const isOurs = ({ name }: Setting): boolean => settings === "all" || settings.includes(name);
   const ofSettings = SETTINGS.filter(isOurs).flatMap(({ flag, argument, meaning }) =>

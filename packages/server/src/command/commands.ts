@@ -4,22 +4,19 @@
  *   0  done: the server was stopped, the copy created, or verify found nothing
  *   1  failed, or verify found problems
  *   2  the command line, the environment or the settings file is invalid
+ *   4  another process has the data folder
  */
 
 import { EventEmitter, once } from "node:events";
 import { resolve } from "node:path";
 import { nodePlatform } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
-import {
-  type Config,
-  checkServable,
-  type Environment,
-  type LogFormat,
-  readConfig,
-} from "../config/config.ts";
+import { type Config, type Environment, type LogFormat, readConfig } from "../config/config.ts";
+import { checkServable } from "../config/servable.ts";
 import { VERSION } from "../config/version.ts";
 import { backup, type CopyReport, restore } from "../maintenance/backup.ts";
 import { verifyDataFolder } from "../maintenance/verify-command.ts";
+import { loadWithNats } from "../nats/optional-nats.ts";
 import {
   type AdjustableLog,
   createAdjustableLog,
@@ -69,7 +66,7 @@ export async function runCommand(words: readonly string[], host: CommandHost): P
     if (line.kind !== "command") return 0;
     const warnings: string[] = [];
     const config = readConfig(line.flags, env, (sentence) => warnings.push(sentence));
-    if (line.name === "serve") checkServable(config);
+    if (line.name === "start") checkServable(config);
     return await runChecked(line, { config, warnings }, host);
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;
@@ -97,7 +94,7 @@ async function runChecked(
     return await RUNNERS[line.name]({ flags: line.flags, config, log, setLogLevel, host });
   } catch (error) {
     host.printError(`bigpeer: ${describeError(error)}\n`);
-    return 1;
+    return error instanceof PeerError && error.code === "store.in_use" ? 4 : 1;
   }
 }
 
@@ -108,7 +105,7 @@ function lineFormat(format: LogFormat, isTerminal: boolean): LogOptions["format"
 
 /** Runners of the commands, with a checked configuration. */
 const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number> } = {
-  serve: async (call) => {
+  start: async (call) => {
     const { config, log, host } = call;
     // From here on, so that a signal during startup is not lost.
     const signals = new StopSignals(host.signals);
@@ -148,7 +145,7 @@ const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number>
   },
   "cluster adopt": async ({ config, log, host }) => {
     // Loaded on use, as the cluster itself.
-    const { adoptDataFolder } = await import("../cluster/adopt-command.ts");
+    const { adoptDataFolder } = await loadWithNats(() => import("../cluster/adopt-command.ts"));
     await adoptDataFolder(config, log, (line) => host.print(`${line}\n`));
     return 0;
   },
@@ -199,6 +196,7 @@ function banner(server: RunningServer, dataDir: string, isTerminal: boolean): st
     `  data   ${dataDir}\n`,
     ...appLines(server.registry.apps.names()),
     ...quickstartLine(server.quickstart),
+    ...consoleLine(server.consoleLink, isTerminal),
     `  stop   Ctrl-C, or kill ${process.pid}\n`,
     ...firstSteps(server.quickstart, isTerminal),
   ].join("");
@@ -212,6 +210,13 @@ function appLines(apps: readonly AppName[]): string[] {
 
 function quickstartLine(quickstart: Quickstart | undefined): string[] {
   return quickstart === undefined ? [] : [`  key    in ${quickstart.path}\n`];
+}
+
+/** Whoever has the link is signed in: only a terminal shows it, a log has the name of its file. */
+function consoleLine(link: RunningServer["consoleLink"], isTerminal: boolean): string[] {
+  if (link?.url === undefined) return [];
+  if (isTerminal) return [`  console ${link.url}\n`];
+  return link.path === undefined ? [] : [`  console consoleUrl in ${link.path}\n`];
 }
 
 /** Shown once; afterwards only the file has the key. */

@@ -20,7 +20,8 @@ import {
   unreachable,
   type Value,
 } from "@bigpeer/protocol";
-import { SETTINGS, type Setting, type SettingName } from "./settings.ts";
+import type { Setting, SettingName } from "./setting.ts";
+import { SETTINGS } from "./settings.ts";
 
 export interface ConfigFile {
   /** Absolute path. */

@@ -9,12 +9,14 @@
 import { resolve } from "node:path";
 import { assert, nearest, PeerError } from "@bigpeer/protocol";
 import { type AddressRange, readAddressRange } from "../address/client-address.ts";
-import { isLoopbackHost } from "../address/loopback.ts";
 import { STATEMENT_TIMEOUT_MS_MAX } from "../limits/limits.ts";
 import type { LogLevel } from "../observability/log.ts";
 import { isName } from "../validation/name.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
-import { SETTINGS, type Setting, type SettingName } from "./settings.ts";
+import { readDuration } from "./duration.ts";
+import type { Setting, SettingName } from "./setting.ts";
+import { SETTINGS } from "./settings.ts";
+import { type ShownSetting, shownSetting } from "./shown-setting.ts";
 
 export interface TlsFiles {
   readonly certFile: string;
@@ -69,6 +71,15 @@ export interface UpkeepTimes {
   readonly copyHoldMs: number;
 }
 
+/** Backups by schedule. */
+export interface BackupConfig {
+  /** Absolute path. */
+  readonly folder: string;
+  readonly everyMs: number;
+  /** Number of backups that stay. */
+  readonly keep: number;
+}
+
 export interface Config {
   /** Absolute path. */
   readonly dataDir: string;
@@ -107,15 +118,25 @@ export interface Config {
   readonly webhookTimeoutMs: number;
   /** Time limit of a remote statement on each peer. */
   readonly remoteTimeoutMs: number;
+  /** Time limit of one delivery to a webhook or sink. */
+  readonly deliveryTimeoutMs: number;
+  /** Attempts at a delivery before it becomes a dead letter. */
+  readonly deliveryAttempts: number;
   readonly attachmentSizeMax: number;
   /** Of all attachments of one app; 0 for no bound. */
   readonly attachmentSpaceMax: number;
   readonly attachmentGraceMs: number;
   readonly syncConnectionsMax: number;
+  /** Undefined without backups by schedule. */
+  readonly backup: BackupConfig | undefined;
+  /** Where backups are made, also on request. */
+  readonly backupFolder: Omit<BackupConfig, "everyMs">;
   readonly shutdownDelayMs: number;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly isClockAccepted: boolean;
+  /** All settings as they were read, without secrets. */
+  readonly settings: readonly ShownSetting[];
 }
 
 export type Environment = { readonly [name: string]: string | undefined };
@@ -163,15 +184,30 @@ export function readConfig(
     transactionWaitMs: CHECKS["transaction-wait"](given("transaction-wait")),
     webhookTimeoutMs: CHECKS["webhook-timeout"](given("webhook-timeout")),
     remoteTimeoutMs: CHECKS["remote-timeout"](given("remote-timeout")),
+    deliveryTimeoutMs: CHECKS["delivery-timeout"](given("delivery-timeout")),
+    deliveryAttempts: CHECKS["delivery-attempts"](given("delivery-attempts")),
     attachmentSizeMax: CHECKS["attachment-size-max"](given("attachment-size-max")),
     attachmentSpaceMax: CHECKS["attachment-space-max"](given("attachment-space-max")),
     attachmentGraceMs: CHECKS["attachment-grace"](given("attachment-grace")) * 1000,
     syncConnectionsMax: CHECKS["sync-connections"](given("sync-connections")),
+    backup: readBackup(given),
+    backupFolder: readBackupFolder(given),
     shutdownDelayMs: CHECKS["shutdown-delay"](given("shutdown-delay")) * 1000,
     logLevel: CHECKS["log-level"](given("log-level")),
     logFormat: CHECKS["log-format"](given("log-format")),
     isClockAccepted: CHECKS["accept-clock"](given("accept-clock")),
+    settings: SETTINGS.map((setting) => shownSetting(setting, given(setting.name))),
   };
+}
+
+function readBackup(given: (name: SettingName) => Given): BackupConfig | undefined {
+  const everyMs = CHECKS["backup-every"](given("backup-every"));
+  return everyMs === undefined ? undefined : { everyMs, ...readBackupFolder(given) };
+}
+
+function readBackupFolder(given: (name: SettingName) => Given): Config["backupFolder"] {
+  const keep = CHECKS["backup-keep"](given("backup-keep"));
+  return { keep, folder: CHECKS["backup-dir"](given("backup-dir")) };
 }
 
 function readCluster(given: (name: SettingName) => Given): ClusterConfig | undefined {
@@ -214,69 +250,14 @@ function checkClusterTls(given: (name: SettingName) => Given): TlsFiles | undefi
   throw invalid(cert, "a file, because --cluster-tls-ca has one");
 }
 
-/**
- * Checks what only a server needs, beyond valid values; a backup, for example, does not need the
- * admin token. Throws PeerError `config.invalid`.
- */
-export function checkServable(config: Config): void {
-  checkPorts(config);
-  const { managementPort, managementHost, adminToken } = config;
-  const isOpen = managementPort !== undefined && adminToken === undefined;
-  if (!isOpen || isLoopbackHost(managementHost)) return;
-  throw new PeerError(
-    "config.invalid",
-    `anyone who reaches ${managementHost} could use the management API: set ` +
-      "BIGPEER_ADMIN_TOKEN, or admin-token in the file of --config; or keep it on this machine " +
-      "with --management-host 127.0.0.1, or turn it off with --management-port off",
-  );
-}
-
-interface Listener {
-  readonly what: string;
-  readonly flag: string;
-  readonly host: string;
-  /** Undefined when it is off. */
-  readonly port: number | undefined;
-}
-
-/** Without a secret for all apps, it is unknown whether the replication port will be opened. */
-function checkPorts(config: Config): void {
-  const { port, host, managementPort, managementHost, replicationPort, replicationHost } = config;
-  const data = { what: "the data API", flag: "--port", host, port };
-  const management = {
-    what: "the management API",
-    flag: "--management-port",
-    host: managementHost,
-    port: managementPort,
-  };
-  const links = {
-    what: "links",
-    flag: "--replication-port",
-    host: replicationHost,
-    port: config.replicationSecret === undefined ? undefined : replicationPort,
-  };
-  checkApart(data, management);
-  checkApart(data, links);
-  checkApart(management, links);
-}
-
-/** Refuses the same port for two listeners, unless their addresses are disjoint. */
-function checkApart(one: Listener, other: Listener): void {
-  if (one.port === undefined || one.port === 0 || one.port !== other.port) return;
-  if (!meets(one.host, other.host) && !meets(other.host, one.host)) return;
-  const message = `${one.what} and ${other.what} have the same port, ${one.port}`;
-  const remedy = `choose another one with ${one.flag} or ${other.flag}`;
-  throw new PeerError("config.invalid", `${message}; ${remedy}`);
-}
-
-/** Whether a listener on `one` covers the address `other`. Host names are not resolved. */
-function meets(one: string, other: string): boolean {
-  const isAll = one === "::" || (one === "0.0.0.0" && !other.includes(":"));
-  return isAll || one.toLowerCase() === other.toLowerCase();
-}
-
 /** Variables of commands that call a server. */
-const CLIENT_VARIABLES = ["BIGPEER_MANAGEMENT_URL"];
+const CLIENT_VARIABLES = [
+  "BIGPEER_URL",
+  "BIGPEER_KEY",
+  "BIGPEER_APP_ID",
+  "BIGPEER_MANAGEMENT_URL",
+  "BIGPEER_PROFILE",
+];
 
 /** Warnings about variables that have our prefix but are unknown. */
 function findUnknownVariables(env: Environment): string[] {
@@ -418,12 +399,16 @@ const STATEMENT_TIMEOUT: NumberRange = {
 const TRANSACTION_WAIT: NumberRange = { unit: "milliseconds", min: 0, max: 30_000 };
 const WEBHOOK_TIMEOUT: NumberRange = { unit: "milliseconds", min: 1, max: 60_000 };
 const REMOTE_TIMEOUT: NumberRange = { unit: "milliseconds", min: 1, max: 60_000 };
+const DELIVERY_TIMEOUT: NumberRange = { unit: "milliseconds", min: 1, max: 60_000 };
+const DELIVERY_ATTEMPTS: NumberRange = { unit: "attempts", min: 1, max: 10_000 };
 const APP_IDLE: NumberRange = { unit: "seconds", min: 1, max: 366 * 86_400 };
 const APP_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
 const ATTACHMENT_SIZE: NumberRange = { unit: "bytes", min: 1, max: 1024 ** 4 };
 const ATTACHMENT_SPACE: NumberRange = { unit: "bytes", min: 0, max: 1024 ** 5 };
 const ATTACHMENT_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
 const SHUTDOWN_DELAY: NumberRange = { unit: "seconds", min: 0, max: 3_600 };
+const BACKUP_KEEP: NumberRange = { unit: "backups", min: 1, max: 10_000 };
+const BACKUP_EVERY_MS = { min: 60_000, max: 366 * 86_400_000 };
 const CUT_OFF: NumberRange = { unit: "seconds", min: 1, max: 86_400 };
 const AWAY: NumberRange = { unit: "seconds", min: 1, max: 366 * 86_400 };
 const SYNC_CONNECTIONS: NumberRange = { unit: "connections", min: 0, max: 1_000_000 };
@@ -474,10 +459,15 @@ const CHECKS = {
   "transaction-wait": (given: Given) => checkNumber(given, TRANSACTION_WAIT),
   "webhook-timeout": (given: Given) => checkNumber(given, WEBHOOK_TIMEOUT),
   "remote-timeout": (given: Given) => checkNumber(given, REMOTE_TIMEOUT),
+  "delivery-timeout": (given: Given) => checkNumber(given, DELIVERY_TIMEOUT),
+  "delivery-attempts": (given: Given) => checkNumber(given, DELIVERY_ATTEMPTS),
   "attachment-size-max": (given: Given) => checkNumber(given, ATTACHMENT_SIZE),
   "attachment-space-max": (given: Given) => checkNumber(given, ATTACHMENT_SPACE),
   "attachment-grace": (given: Given) => checkNumber(given, ATTACHMENT_GRACE),
   "sync-connections": (given: Given) => checkNumber(given, SYNC_CONNECTIONS),
+  "backup-every": checkBackupEvery,
+  "backup-keep": (given: Given) => checkNumber(given, BACKUP_KEEP),
+  "backup-dir": (given: Given) => resolve(checkText(given, "a folder")),
   "shutdown-delay": (given: Given) => checkNumber(given, SHUTDOWN_DELAY),
   "log-level": (given: Given) => checkChoice(given, LOG_LEVELS),
   "log-format": (given: Given) => checkChoice(given, LOG_FORMATS),
@@ -490,6 +480,14 @@ function checkNumber(given: Given, { unit, min, max }: NumberRange): number {
     throw invalid(given, `${unit} from ${min} to ${max}`);
   }
   return number;
+}
+
+function checkBackupEvery(given: Given): number | undefined {
+  if (given.text === "off") return undefined;
+  const ms = readDuration(given.text);
+  const { min, max } = BACKUP_EVERY_MS;
+  if (ms !== undefined && ms >= min && ms <= max) return ms;
+  throw invalid(given, 'a time from 1m to 366d, such as 6h or 1d, or "off"');
 }
 
 function checkChoice<T extends string>(given: Given, choices: readonly T[]): T {

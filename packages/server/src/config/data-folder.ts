@@ -32,7 +32,7 @@ import { isObject, PeerError, type Value } from "@bigpeer/protocol";
  * Layout that this version writes, and the newest that it reads. It also increases with the format
  * of the stores, so that an older server reports at once what it cannot read.
  */
-export const FOLDER_FORMAT = 3;
+export const FOLDER_FORMAT = 4;
 
 export const QUICKSTART_FILE = "quickstart.json";
 

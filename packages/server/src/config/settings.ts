@@ -4,82 +4,7 @@
  * a test compares docs/operating.md with it.
  */
 
-export type SettingName =
-  | "config"
-  | "data-dir"
-  | "namespace"
-  | "name"
-  | "port"
-  | "host"
-  | "tls-cert"
-  | "tls-key"
-  | "public-url"
-  | "public"
-  | "cors-origins"
-  | "trusted-proxies"
-  | "management-port"
-  | "management-host"
-  | "admin-token"
-  | "replication-port"
-  | "replication-host"
-  | "replication-secret"
-  | "replication-tls-cert"
-  | "replication-tls-key"
-  | "replication-tls-ca"
-  | "cluster"
-  | "cluster-name"
-  | "cluster-secret"
-  | "cluster-host"
-  | "cluster-port"
-  | "cluster-advertise"
-  | "cluster-creds"
-  | "cluster-tls-cert"
-  | "cluster-tls-key"
-  | "cluster-tls-ca"
-  | "cluster-monitor"
-  | "cluster-cut-off"
-  | "cluster-away"
-  | "cluster-development"
-  | "app-idle"
-  | "app-grace"
-  | "statement-timeout"
-  | "transaction-wait"
-  | "webhook-timeout"
-  | "remote-timeout"
-  | "attachment-size-max"
-  | "attachment-space-max"
-  | "attachment-grace"
-  | "sync-connections"
-  | "shutdown-delay"
-  | "log-level"
-  | "log-format"
-  | "accept-clock";
-
-/**
- * Type of a value in the settings file. A `list` may also be one text; a `path` is relative to the
- * folder of the file.
- */
-export type SettingType = "text" | "path" | "number" | "number or off" | "switch" | "list";
-
-export interface Setting {
-  /** Also its key in the settings file. */
-  readonly name: SettingName;
-  /** Absent for secrets: every user of the machine can read a command line. */
-  readonly flag?: string;
-  readonly env: string;
-  readonly type: SettingType;
-  /** Placeholder for the value in the help; a setting without one is a switch. */
-  readonly argument?: string;
-  /** The default as a flag would give it; empty for none. */
-  readonly default: string;
-  /** Shown in the help and in docs/operating.md. */
-  readonly meaning: string;
-}
-
-export interface SettingGroup {
-  readonly title: string;
-  readonly settings: readonly Setting[];
-}
+import type { Setting, SettingGroup } from "./setting.ts";
 
 const IDENTITY: SettingGroup = {
   title: "Server",
@@ -497,6 +422,24 @@ const BOUNDS: SettingGroup = {
       meaning: "time limit of a remote statement on each device in milliseconds, up to 60000",
     },
     {
+      name: "delivery-timeout",
+      flag: "--delivery-timeout",
+      env: "BIGPEER_DELIVERY_TIMEOUT_MS",
+      type: "number",
+      argument: "MS",
+      default: "15000",
+      meaning: "time limit of one delivery to a webhook or sink in milliseconds, up to 60000",
+    },
+    {
+      name: "delivery-attempts",
+      flag: "--delivery-attempts",
+      env: "BIGPEER_DELIVERY_ATTEMPTS",
+      type: "number",
+      argument: "N",
+      default: "100",
+      meaning: "attempts at a delivery before it becomes a dead letter, up to 10000",
+    },
+    {
       name: "attachment-size-max",
       flag: "--attachment-size-max",
       env: "BIGPEER_ATTACHMENT_SIZE_MAX",
@@ -532,6 +475,39 @@ const BOUNDS: SettingGroup = {
       default: "10000",
       meaning:
         "number of small peers that may be connected at the same time, over all apps; up to 1000000",
+    },
+  ],
+};
+
+const BACKUP: SettingGroup = {
+  title: "Backups by schedule",
+  settings: [
+    {
+      name: "backup-every",
+      flag: "--backup-every",
+      env: "BIGPEER_BACKUP_EVERY",
+      type: "text",
+      argument: "TIME",
+      default: "off",
+      meaning: "time between two backups, such as 30m, 6h or 1d; from one minute on",
+    },
+    {
+      name: "backup-keep",
+      flag: "--backup-keep",
+      env: "BIGPEER_BACKUP_KEEP",
+      type: "number",
+      argument: "N",
+      default: "7",
+      meaning: "number of backups that stay; older ones are removed after a new one",
+    },
+    {
+      name: "backup-dir",
+      flag: "--backup-dir",
+      env: "BIGPEER_BACKUP_DIR",
+      type: "path",
+      argument: "DIR",
+      default: "./backups",
+      meaning: "folder for the backups, outside of the data folder; each node has its own",
     },
   ],
 };
@@ -584,6 +560,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   REPLICATION,
   CLUSTER,
   BOUNDS,
+  BACKUP,
   OPERATION,
 ];
 

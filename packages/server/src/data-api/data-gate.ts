@@ -56,8 +56,23 @@ export interface DataGateOptions<App extends DataApp> {
   >;
   /** Called for each call that is refused because of a limit, with its name. */
   readonly onRefused?: (bound: string) => void;
+  /**
+   * Finds the caller of a request in another way than by the header `Authorization`. Throws a
+   * Refusal when the request is not admitted.
+   */
+  readonly findCaller?: FindBearer;
   /** Sends a call to the node of the cluster that evaluates its app; absent on one machine. */
   readonly passOn?: (call: PassedCall) => Promise<Answer>;
+}
+
+/** The caller of a request, and its app. */
+export type FindBearer = (request: HttpRequest, place: Place) => Bearer;
+
+/** A request with its credential. */
+interface Presented {
+  readonly request: HttpRequest;
+  readonly place: Place;
+  readonly authorization: string | undefined;
 }
 
 /** A call that must be evaluated on another node. */
@@ -167,13 +182,19 @@ export class DataGate<App extends DataApp> {
   }
 
   /**
-   * Authenticates a request. Returns a promise only when it has to wait; the caller releases the
-   * app. Throws a Refusal: 503 when the server is not open, 401 or 429 without a valid credential.
+   * Authenticates a request, by its header `Authorization` or by another text in place of it.
+   * Returns a promise only when it has to wait; the caller releases the app. Throws a Refusal: 503
+   * when the server is not open, 401 or 429 without a valid credential.
    */
-  authenticate(request: HttpRequest, place: Place): Admitted<App> | Promise<Admitted<App>> {
+  authenticate(
+    request: HttpRequest,
+    place: Place,
+    authorization: string | undefined = request.headers.authorization,
+  ): Admitted<App> | Promise<Admitted<App>> {
     const source = this.#options.source();
     if (source === undefined) throw notServing(request);
-    const { authorization } = request.headers;
+    const { findCaller } = this.#options;
+    if (findCaller !== undefined) return this.#open(source, findCaller(request, place));
     // A missing credential does not count as a failed one.
     if (authorization === undefined) throw unauthorized(`${EXPECTED}, found none`);
     const text = bearerOf(authorization);
@@ -192,16 +213,34 @@ export class DataGate<App extends DataApp> {
    * Authenticates a request that was admitted before, as if it came now. Undefined when its
    * credential is no longer valid. The caller releases the app.
    */
-  async authenticateAgain(request: HttpRequest, place: Place): Promise<Admitted<App> | undefined> {
+  async authenticateAgain(
+    request: HttpRequest,
+    place: Place,
+    authorization: string | undefined = request.headers.authorization,
+  ): Promise<Admitted<App> | undefined> {
     const source = this.#options.source();
-    const text = bearerOf(request.headers.authorization ?? "");
-    if (source === undefined || text === undefined) return undefined;
-    const { credentials } = this.#options.auth;
-    const bearer = await credentials.find(source.registry, text, place.appId);
-    if (bearer === undefined) return undefined;
+    const bearer = source && (await this.#findAgain(source, { request, place, authorization }));
+    if (source === undefined || bearer === undefined) return undefined;
     const { appId, credential } = bearer;
     const use = source.apps.tryUse(appId) ?? (await source.apps.use(appId));
     return { use, app: use.app, credential };
+  }
+
+  async #findAgain(
+    { registry }: DataSource<App>,
+    { request, place, authorization }: Presented,
+  ): Promise<Bearer | undefined> {
+    const { findCaller, auth } = this.#options;
+    if (findCaller === undefined) {
+      const text = bearerOf(authorization ?? "");
+      return text === undefined ? undefined : auth.credentials.find(registry, text, place.appId);
+    }
+    try {
+      return findCaller(request, place);
+    } catch {
+      // The session has ended, or the app is gone.
+      return undefined;
+    }
   }
 
   /** Maps the error of a call. A call whose app was deleted meanwhile gets 401 (H2). */
@@ -237,17 +276,25 @@ export class DataGate<App extends DataApp> {
     return unavailable("the server, or this credential, has too many requests under way", 1);
   }
 
-  /** Returns the app of a known credential, and opens it if it is closed. */
+  /** Lets a known credential in, unless its address is throttled. */
   #enter(
-    { apps }: DataSource<App>,
-    { appId, credential }: Bearer,
+    source: DataSource<App>,
+    bearer: Bearer,
     request: HttpRequest,
   ): Admitted<App> | Promise<Admitted<App>> {
     const { auth } = this.#options;
     const { remoteAddress } = request;
-    const owner = ownerOf(appId, credential);
+    const owner = ownerOf(bearer.appId, bearer.credential);
     auth.pass(remoteAddress, owner);
     if (request.identify(owner)) auth.accept(remoteAddress, owner);
+    return this.#open(source, bearer);
+  }
+
+  /** Returns the app of a caller, and opens it if it is closed. */
+  #open(
+    { apps }: DataSource<App>,
+    { appId, credential }: Bearer,
+  ): Admitted<App> | Promise<Admitted<App>> {
     const use = apps.tryUse(appId);
     if (use !== undefined) return { use, app: use.app, credential };
     return apps.use(appId).then(

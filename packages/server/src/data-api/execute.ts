@@ -28,6 +28,7 @@ export const EXECUTE: Operation<QueryRequest> = {
       args,
       requestId: request.id,
       owner: credential.id,
+      by: credential.writer,
       isStrict: isStrict(call) ? true : undefined,
       authority: credential.authority,
       repeat,

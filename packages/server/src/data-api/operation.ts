@@ -9,7 +9,7 @@ import type { Store } from "@bigpeer/engine/store";
 import type { Value } from "@bigpeer/protocol";
 import { ownerOf } from "../auth/credential.ts";
 import { type Answer, type Headers, NO_HEADERS } from "../http/answer.ts";
-import { type Endpoint, messageBody } from "../http/router.ts";
+import { type Endpoint, type FailureBody, messageBody } from "../http/router.ts";
 import { INTAKE } from "../limits/intake.ts";
 import type { AppSettings } from "../registry/app.ts";
 import type { RemoteExecution } from "../sync/remote-execution.ts";
@@ -48,7 +48,7 @@ export interface Operation<Request> {
    */
   readonly unreachedStatus: number | undefined;
   readonly isJsonOnly?: boolean;
-  readonly failureBody?: (message: string) => Value;
+  readonly failureBody?: FailureBody;
 }
 
 export interface OperationHost {

@@ -7,7 +7,14 @@
 
 import type { Value } from "@bigpeer/protocol";
 import { COMMAND_FIELDS_MAX, SORT_KEYS_MAX } from "../limits/limits.ts";
-import { AnyValue, type Check, compileCheck, type TSchema, Type } from "../validation/schema.ts";
+import {
+  AnyValue,
+  type Check,
+  compileCheck,
+  type TSchema,
+  type TUnsafe,
+  Type,
+} from "../validation/schema.ts";
 
 const INT32_MAX = 2_147_483_647;
 
@@ -94,13 +101,19 @@ const ARGS = Type.Optional(
   Type.Unsafe<Value>({ description: "An object with a value for each parameter." }),
 );
 
-const QueryRequestSchema = Type.Object(
-  {
-    statement: Type.String({ description: "One statement of the statement language." }),
-    args: ARGS,
-  },
-  { title: "QueryRequest" },
-);
+const QUERY_REQUEST = {
+  statement: Type.String({ description: "One statement of the statement language." }),
+  args: ARGS,
+};
+const QueryRequestSchema = Type.Object(QUERY_REQUEST, { title: "QueryRequest" });
+
+/** The body of `execute` with more fields. */
+export function queryRequestWith<T extends QueryRequest>(
+  title: string,
+  more: Record<string, TSchema>,
+): TUnsafe<T> {
+  return Type.Unsafe<T>(Type.Object({ ...QUERY_REQUEST, ...more }, { title }));
+}
 
 const CountRequestSchema = Type.Object(
   { collection: COLLECTION, query: QUERY, args: ARGS },

@@ -28,6 +28,7 @@ export const WRITE: Operation<WriteRequest> = {
       isUnknownRefused: !app.settings.isUnknownEmpty,
       requestId: request.id,
       owner: credential.id,
+      by: credential.writer,
       authority: credential.authority,
       repeat,
     });

@@ -6,7 +6,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { type Answer, type EncodedAnswer, type Headers, NO_HEADERS } from "./answer.ts";
 import { COMPRESSED_SIZE_MIN, compress, isCompressible } from "./compression.ts";
-import { type AnswerForm, chooseCoding, chooseForm } from "./negotiation.ts";
+import { compressLive } from "./live-answer.ts";
+import { type AnswerForm, acceptsGzip, chooseCoding, chooseForm } from "./negotiation.ts";
 import { BOUNDS, NO_BOUNDS, writeValue } from "./value-bytes.ts";
 
 export interface EncodingRequest {
@@ -21,6 +22,11 @@ export function encodeAnswer(
   { headers: asked, isJsonOnly }: EncodingRequest,
 ): EncodedAnswer | Promise<EncodedAnswer> {
   const { status, headers, body } = answer;
+  if (body.kind === "live") {
+    const live = acceptsGzip(asked["accept-encoding"]) ? compressLive(body) : undefined;
+    if (live === undefined) return { status, headers, content: body };
+    return { status, headers: { ...headers, "content-encoding": "gzip" }, content: live };
+  }
   if (body.kind === "stream") return { status, headers, content: body };
   if (body.kind === "bytes") {
     const own = isCompressible(headers["content-type"], body.bytes)

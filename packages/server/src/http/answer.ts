@@ -25,7 +25,7 @@ export interface Answer {
 export type AnswerBody = { readonly kind: "value"; readonly value: Value } | Content;
 
 /** Content as it goes over the wire; the headers describe it. */
-export type Content = BytesContent | StreamContent;
+export type Content = BytesContent | StreamContent | LiveContent;
 
 export interface BytesContent {
   readonly kind: "bytes";
@@ -37,6 +37,25 @@ export interface StreamContent {
   readonly size: number;
   /** Called at most once. The caller reads the stream to its end or destroys it. */
   readonly open: () => Readable;
+}
+
+/** Content that arises while it is sent, without a known end. */
+export interface LiveContent {
+  readonly kind: "live";
+  /** Called at most once: writes the content. When it resolves, the answer is over. Never rejects. */
+  readonly run: (sink: LiveSink) => Promise<void>;
+  /** Called instead of `run` when the answer is not sent. */
+  readonly drop: () => void;
+}
+
+/** Where live content goes. */
+export interface LiveSink {
+  /** Resolves when the client has taken enough for more, or has left. */
+  write(bytes: Buffer): Promise<void>;
+  /** Whether the client has left. */
+  readonly isOver: boolean;
+  /** Calls `listener` when the client leaves; returns its removal. */
+  onOver(listener: () => void): () => void;
 }
 
 /** Short text, which Node sends in one piece with the headers, unlike bytes. */
@@ -69,4 +88,13 @@ export function contentAnswer(status: number, content: Content, headers: Headers
 export function redirectAnswer(location: string): Answer {
   const nothing: Content = { kind: "bytes", bytes: new Uint8Array() };
   return contentAnswer(308, nothing, { location, "cache-control": "no-cache" });
+}
+
+/** The same answer with one more header; `name` is in lower case. */
+export function withHeader<A extends { readonly headers: Headers }>(
+  answer: A,
+  name: string,
+  value: string,
+): A {
+  return { ...answer, headers: { ...answer.headers, [name]: value } };
 }

@@ -44,6 +44,7 @@ import { Exchange, SHORT_ANSWER } from "./exchange.ts";
 import { SendingEnded } from "./guarded-file.ts";
 import type { HttpConnection } from "./http-connection.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { sendLive } from "./live-answer.ts";
 import { HeldRequests, headOf, takeOneAtATime } from "./pipelining.ts";
 import { nextRequestId } from "./request-id.ts";
 import { limitSlowReader } from "./slow-reader.ts";
@@ -444,7 +445,9 @@ export class HttpServer {
       const isCut = exchange.isCutOff(status);
       const isLast = isCut || this.#closing !== undefined || exchange.isSurplus;
       response.writeHead(status, headerList(answer, exchange.id, isLast));
-      if (content.kind === "stream") await this.#stream(content, exchange);
+      if (content.kind === "live") {
+        await sendLive(content, exchange, () => this.#options.onRefused?.("slow_reader"));
+      } else if (content.kind === "stream") await this.#stream(content, exchange);
       else if (isCut) sendOpen(content, response);
       else this.#send(content, response);
       this.#log(exchange, answer);
@@ -545,12 +548,14 @@ function headerList(
   const list: OutgoingHttpHeader[] = ["x-request-id", requestId];
   for (const name in headers) list.push(name, headers[name] as string);
   if (headers["cache-control"] === undefined) list.push("cache-control", "no-store");
-  if (status !== 204 && status !== 304) list.push("content-length", sizeOf(content));
+  const isSized = status !== 204 && status !== 304 && content.kind !== "live";
+  if (isSized) list.push("content-length", sizeOf(content));
   if (isLast) list.push("connection", "close");
   return list;
 }
 
 function sizeOf(content: EncodedAnswer["content"]): number {
+  if (content.kind === "live") return 0;
   return content.kind === "bytes" ? content.bytes.length : content.size;
 }
 

@@ -28,6 +28,14 @@ export function chooseCoding(acceptEncoding: string | undefined): Coding {
   return acceptEncoding === undefined ? "identity" : codings.of(acceptEncoding);
 }
 
+/** Whether gzip is better than nothing. Content without an end cannot be sent in br. */
+export function acceptsGzip(acceptEncoding: string | undefined): boolean {
+  if (acceptEncoding === undefined) return false;
+  const wishes = parseWishes(acceptEncoding);
+  const gzip = weightOfFirst(wishes, ["gzip", "x-gzip", "*"]) ?? 0;
+  return gzip > 0 && gzip >= (weightOfFirst(wishes, ["identity"]) ?? 0);
+}
+
 /** Cache of choices by the text of the header: a client sends the same one with every request. */
 class Choices<T> {
   readonly #choose: (header: string) => T;

@@ -71,6 +71,7 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
     case "cbor.malformed":
     case "operation.invalid":
     case "operation.refused":
+    case "changes.cursor":
     case "sync.malformed":
     case "remote.refused":
       return new Refusal(400, describe(error));
@@ -79,6 +80,8 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
     case "query.timeout":
     case "store.snapshot_expired":
       return new Refusal(408, describe(error));
+    case "changes.gone":
+      return new Refusal(410, describe(error));
     case "attachment.too_large":
       return new Refusal(413, describe(error));
     case "idempotency.conflict":

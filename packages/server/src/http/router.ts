@@ -246,6 +246,7 @@ function whatFailed(error: unknown): string {
 
 /** Reserves memory for an answer until its client has taken it; false when none is left. */
 function mayBeSent({ content }: EncodedAnswer, answer: Answer, request: HttpRequest): boolean {
+  if (content.kind === "live") return true;
   // A stream is read as fast as the client takes it, and held in its buffers only.
   if (content.kind === "stream") return request.reserveAnswer(Math.min(content.size, STREAM_SIZE));
   const size = content.kind === "bytes" ? content.bytes.length : content.size;

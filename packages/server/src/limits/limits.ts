@@ -64,6 +64,9 @@ export const ANSWER_SHARES: ShareBounds = {
   areGrouped: true,
 };
 
+/** Exports that are written to disk at the same time, over all apps. */
+export const EXPORTS_MAX = 8;
+
 /** What a streamed answer counts as: its buffers. */
 export const STREAM_SIZE: number = 256 * 1024;
 
@@ -150,6 +153,24 @@ export const LINGER_MS_MAX = 2_000;
  * a setting limits them.
  */
 export const CONNECTIONS_MAX = 10_000;
+
+/** Open streams of changes, and those of one credential. */
+export const CHANGE_STREAMS_MAX = 4_000;
+export const CHANGE_STREAMS_PER_CREDENTIAL_MAX = 2_000;
+
+/** Streams of changes that are compressed; the others are sent as they are. */
+export const LIVE_COMPRESSIONS_MAX = 500;
+
+/** A stream of changes without anything to send sends a heartbeat at least this often. */
+export const CHANGES_BEAT_MS = 15_000;
+
+/** Longest wait of a request for changes, in seconds. */
+export const CHANGES_WAIT_S_MAX = 300;
+
+/** Tickets for streams that are not used yet, and those of one credential; how long one is valid. */
+export const TICKETS_MAX = 10_000;
+export const TICKETS_PER_CREDENTIAL_MAX = 1_000;
+export const TICKET_MS_MAX = 60_000;
 
 /**
  * Bytes that wait on HTTP connections: pipelined requests, and requests for which there was no time
@@ -312,6 +333,16 @@ export const APPS_MAX = 10_000;
 export const API_KEYS_MAX = 1_000;
 export const REPLICATIONS_MAX = 100;
 
+/** Webhooks of one app, and sinks of one app. */
+export const DESTINATIONS_MAX = 50;
+
+/** Changes of one delivery, and about how many bytes. */
+export const DELIVERY_CHANGES_MAX = 100;
+export const DELIVERY_SIZE_MAX: number = 256 * 1024;
+
+/** Dead letters of one webhook or sink; with more its deliveries stop. */
+export const DEAD_LETTERS_MAX = 1_000;
+
 /** Auth providers of one app: a login may have to try each of them. */
 export const PROVIDERS_MAX = 20;
 
@@ -324,6 +355,12 @@ export const KEY_GRACE_SECONDS_MAX: number = 30 * 86_400;
 /** Addresses of one replication, and its queries over all collections. */
 export const REPLICATION_ADDRESSES_MAX = 100;
 export const REPLICATION_QUERIES_MAX = 1_000;
+
+/** How long a browser stays signed in to the console: a week. */
+export const CONSOLE_SESSION_MS: number = 7 * 86_400_000;
+
+/** Browsers that are signed in to the console; with more, the oldest session ends. */
+export const CONSOLE_SESSIONS_MAX = 100;
 
 /** Entries of each audit log; older ones are removed. */
 export const AUDIT_ENTRIES_MAX = 10_000;

@@ -2,7 +2,7 @@
  * Link stats: the statistics of all links of one app, for the metrics.
  */
 
-import type { LinkStats } from "../observability/link-metrics.ts";
+import type { LinkStats, StatsByApp } from "../observability/link-metrics.ts";
 import type { LinkState } from "./link-report.ts";
 import type { LinkedApp } from "./linked-app.ts";
 
@@ -31,4 +31,18 @@ export function linkStats(app: LinkedApp): LinkStats {
   const missingContents = contents?.lastCount;
   const lag = { lagTransactions, lagSeconds: lagMs / 1000 };
   return { ...app.totals(), ...lag, links, missingContents, errors };
+}
+
+/** How many links are up, and how many are not, over all apps. */
+export function countLinks(stats: StatsByApp): { linked: number; others: number } {
+  let linked = 0;
+  let all = 0;
+  for (const [, { links }] of stats) {
+    for (const [state, count] of links) {
+      // The two sides of a duplicate are linked, because the other one called.
+      if (state === "linked" || state === "duplicate") linked += count;
+      all += count;
+    }
+  }
+  return { linked, others: all - linked };
 }

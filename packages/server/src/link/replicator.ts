@@ -132,7 +132,7 @@ export class Replicator {
   }
 
   /** Call when the registry has changed. */
-  registryChanged({ isOfLinks, appIds }: RegistryChange): void {
+  registryChanged({ isOfLinks, appIds }: Pick<RegistryChange, "isOfLinks" | "appIds">): void {
     if ((!isOfLinks && appIds.size === 0) || this.#isReviewDue || this.#isClosed) return;
     this.#isReviewDue = true;
     // Several changes at once need one check.
@@ -141,7 +141,7 @@ export class Replicator {
 
   /** Call when this node of a cluster begins or ceases to evaluate an app. */
   rolesChanged(): void {
-    this.registryChanged({ isOfLinks: true, appIds: new Set(), keyIds: new Set() });
+    this.registryChanged({ isOfLinks: true, appIds: new Set() });
   }
 
   /** Takes a link that another node of the cluster passes on. False while the port is closed. */

@@ -3,9 +3,13 @@
  * with a title becomes a component there. The tests hold every answer to them.
  */
 
+import { DEVICE_SCHEMAS } from "../data-api/device-schemas.ts";
+import { SCHEMAS } from "../data-api/schemas.ts";
 import { JWT_ALGORITHMS } from "../registry/auth-provider.ts";
+import { CHANGE_TYPES } from "../registry/destination.ts";
 import { AnyValue, type TSchema, Type } from "../validation/schema.ts";
 import { STATUS_OF_TITLE } from "./problem.ts";
+import { serverAnswerSchemas } from "./server-answer-schemas.ts";
 
 const COUNT = Type.Integer({ minimum: 0, format: "int64" });
 const TIME = Type.String({ description: "A time of RFC 3339, in UTC." });
@@ -151,6 +155,70 @@ const ReplicationStatus = Type.Object(
   { title: "ReplicationStatus" },
 );
 
+const SELECTION = {
+  name: Type.String(),
+  collection: Type.String(),
+  query: orNull(Type.String()),
+  events: Type.Array(Type.Enum([...CHANGE_TYPES])),
+  isPaused: Type.Boolean({ description: "Whether an operator has paused it." }),
+};
+
+const WEBHOOK = { ...SELECTION, url: Type.String(), allowPrivate: Type.Boolean() };
+
+const Webhook = Type.Object(WEBHOOK, { title: "Webhook", description: "Without its secret." });
+
+const Sink = Type.Object(
+  {
+    ...SELECTION,
+    servers: Type.Array(Type.String()),
+    subject: Type.String(),
+    user: orNull(Type.String()),
+  },
+  { title: "Sink", description: "Without its password and token." },
+);
+
+const DeliveryStatus = Type.Object(
+  {
+    name: Type.String(),
+    state: Type.Enum(["starting", "live", "delivering", "retrying", "paused"]),
+    reason: orNull(
+      Type.Enum(["operator", "history_changed", "log_trimmed", "gone", "dead_letters_full"]),
+    ),
+    pausedAt: orNull(TIME),
+    cursor: Type.String({ description: "Everything up to here was delivered." }),
+    lag: Type.Object({ transactions: orNull(COUNT), seconds: Type.Number() }),
+    attempts: COUNT,
+    nextAttemptAt: orNull(TIME),
+    lastDeliveryAt: orNull(TIME),
+    lastError: orNull(
+      Type.Object({ message: Type.String(), status: orNull(Type.Integer()), at: TIME }),
+    ),
+    delivered: Type.Object({ changes: COUNT, deliveries: COUNT }),
+    failures: COUNT,
+    deadLetters: COUNT,
+  },
+  {
+    title: "DeliveryStatus",
+    description: "The counts of deliveries and failures begin with each start of the server.",
+  },
+);
+
+const DEAD_LETTER = {
+  id: Type.String(),
+  at: TIME,
+  attempts: COUNT,
+  error: Type.String({ description: "Why the last attempt failed." }),
+  messageId: Type.String({ description: "The id with which it was sent." }),
+  changes: COUNT,
+};
+
+const DeadLetter = Type.Object(DEAD_LETTER, { title: "DeadLetter" });
+
+const Resent = Type.Object(
+  { delivered: COUNT, left: COUNT, error: orNull(Type.String()) },
+  { title: "Resent", description: "Ends at the first dead letter that fails again." },
+);
+
 const AuditEntry = Type.Object(
   {
     at: TIME,
@@ -203,7 +271,25 @@ const Problem = Type.Object(
   { title: "Problem" },
 );
 
+/** Schemas of the data API for its operations that this API has as well. */
+const DATA_TITLES: ReadonlySet<unknown> = new Set([
+  "FindByIdRequest",
+  "FindByIdResponse",
+  "QueryResponse",
+  "RemoteExecuteRequest",
+  "RemoteExecuteResponse",
+  "RpcError",
+  "SyncExplainResponse",
+  "SyncPeersResponse",
+  "UploadedAttachment",
+]);
+
+const DATA_SCHEMAS = [...SCHEMAS, ...DEVICE_SCHEMAS].filter((schema) => {
+  return "title" in schema && DATA_TITLES.has(schema.title);
+});
+
 export const ANSWER_SCHEMAS: readonly TSchema[] = [
+  ...DATA_SCHEMAS,
   App,
   listOf("AppList", AppSummary),
   listOf("DeletedAppList", DeletedApp),
@@ -214,7 +300,17 @@ export const ANSWER_SCHEMAS: readonly TSchema[] = [
   Replication,
   listOf("ReplicationList", Replication),
   ReplicationStatus,
+  Webhook,
+  Type.Object({ ...WEBHOOK, secret: Type.String() }, { title: "CreatedWebhook" }),
+  listOf("WebhookList", Webhook),
+  Sink,
+  listOf("SinkList", Sink),
+  DeliveryStatus,
+  listOf("DeadLetterList", DeadLetter),
+  Type.Object({ ...DEAD_LETTER, payload: AnyValue }, { title: "WholeDeadLetter" }),
+  Resent,
   listOf("AuditEntryList", AuditEntry),
+  ...serverAnswerSchemas(listOf),
   Type.Object(
     { cluster: orNull(Type.String()), nodes: Type.Array(ClusterNode) },
     { title: "ClusterStatus" },
@@ -232,6 +328,6 @@ function orNull<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
 }
 
-function listOf(title: string, entry: TSchema): TSchema {
-  return Type.Object({ data: Type.Array(entry), meta: PageMeta }, { title });
+function listOf(title: string, entry: TSchema, more: Record<string, TSchema> = {}): TSchema {
+  return Type.Object({ ...more, data: Type.Array(entry), meta: PageMeta }, { title });
 }

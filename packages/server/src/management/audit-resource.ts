@@ -1,6 +1,7 @@
 /**
- * Audit resources: `…/audit` lists the changes of the registry (M29), and `…/audit/remote` the
- * statements run on connected peers (M32); newest first.
+ * Audit resources: `…/audit` lists the changes of the registry (M29), `…/audit/remote` the statements
+ * run on connected peers (M32), and `…/audit/statement` the uses of data by the console (M57); newest
+ * first.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -14,6 +15,11 @@ export const AUDIT_RESOURCES: readonly Resource[] = [
     name: "read_audit_log",
     path: "/audit",
     methods: { GET: (call) => showLog(call.registry.audit, call) },
+  },
+  {
+    name: "read_statement_audit_log",
+    path: "/audit/statement",
+    methods: { GET: (call) => showLog(call.registry.statements, call) },
   },
   {
     name: "read_remote_audit_log",

@@ -11,6 +11,9 @@ import { RegistryFault, type RegistryTitle } from "../registry/registry-fault.ts
 /** Titles of errors that do not depend on the resource. */
 type GeneralTitle =
   | "BigPeerNotFound"
+  | "BackupNotFound"
+  | "BackupRunning"
+  | "SessionNotFound"
   | "HostNotAllowed"
   | "OriginNotAllowed"
   | "Unauthorized"
@@ -36,16 +39,24 @@ export const STATUS_OF_TITLE: { readonly [title in Title]: number } = {
   OriginNotAllowed: 403,
   NotFound: 404,
   BigPeerNotFound: 404,
+  BackupNotFound: 404,
+  SessionNotFound: 404,
   AppNotFound: 404,
   ApiKeyNotFound: 404,
   AuthProviderNotFound: 404,
   BigPeerReplicationNotFound: 404,
+  WebhookNotFound: 404,
+  SinkNotFound: 404,
+  DeadLetterNotFound: 404,
   MethodNotAllowed: 405,
   RequestTimeout: 408,
   AppNameNotUnique: 409,
   ApiKeyNameNotUnique: 409,
   BigPeerReplicationNameNotUnique: 409,
+  WebhookNameNotUnique: 409,
+  SinkNameNotUnique: 409,
   LimitReached: 409,
+  BackupRunning: 409,
   BodyTooLarge: 413,
   UnsupportedMediaType: 415,
   TooManyRequests: 429,

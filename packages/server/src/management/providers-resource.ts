@@ -125,7 +125,8 @@ function withProvider(before: AuthProviders, name: string, provider: AuthProvide
   return Object.fromEntries([...Object.entries(before), [name, provider]]);
 }
 
-function providerOf(providers: AuthProviders, name: string): AuthProvider {
+/** Throws AuthProviderNotFound. */
+export function providerOf(providers: AuthProviders, name: string): AuthProvider {
   const provider = providerNamed(providers, name);
   if (provider !== undefined) return provider;
   const detail = `there is no auth provider named ${shown(name)}`;

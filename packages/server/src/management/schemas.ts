@@ -10,9 +10,14 @@
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
+import { type QueryRequest, queryRequestWith } from "../data-api/schemas.ts";
 import { KEY_GRACE_SECONDS_MAX } from "../limits/limits.ts";
+import { CHANGE_TYPES } from "../registry/destination.ts";
 import type { ReplicationChange } from "../registry/replications.ts";
+import { DEFAULT_SUBJECT, type SinkChange } from "../registry/sinks.ts";
+import type { WebhookChange } from "../registry/webhooks.ts";
 import { AnyValue, type Check, compileCheck, type TSchema, Type } from "../validation/schema.ts";
+import type { SeenBy } from "./see-as.ts";
 
 /** Name in the body of a change. */
 export interface Named {
@@ -56,6 +61,27 @@ export interface ReplicationSecretBody {
   readonly secret: string;
 }
 
+export interface WebhookBody extends WebhookChange {
+  readonly name: string;
+}
+
+/** As the answer of a GET shows it. */
+interface PausedShown {
+  readonly isPaused?: boolean | null;
+}
+
+export interface WebhookChangeBody extends WebhookChange, Named, PausedShown {}
+
+export interface SinkBody extends SinkChange {
+  readonly name: string;
+}
+
+export interface SinkChangeBody extends SinkChange, Named, PausedShown {}
+
+export interface ResumeBody {
+  readonly from?: "position" | "now" | "oldest" | null;
+}
+
 export interface ProviderBody {
   readonly name: string;
   readonly config: ValueObject;
@@ -63,6 +89,23 @@ export interface ProviderBody {
 
 export interface ProviderChangeBody extends Named {
   readonly config: ValueObject;
+}
+
+/** Body of a statement of the console. */
+export interface ConsoleQuery extends QueryRequest {
+  readonly as?: SeenBy | null;
+}
+
+export interface PermissionTrialBody extends Pick<SeenBy, "permissions" | "userId" | "claims"> {
+  readonly collections?: readonly string[] | null;
+}
+
+export interface ProviderTestBody {
+  readonly token: string;
+}
+
+export interface SignInBody {
+  readonly token: string;
 }
 
 export interface SettingsBody {
@@ -94,6 +137,47 @@ const REPLICATION_CHANGE = {
   queriesByCollection: optional(Type.Record(Type.String(), Type.Array(Type.String()))),
   attachments: optional(Type.Union([Type.Literal("onDemand"), Type.Literal("eager")])),
 };
+
+const SELECTION_CHANGE = {
+  collection: optional(Type.String()),
+  query: optional(Type.String({ description: "A filter; by default all documents." })),
+  events: optional(
+    Type.Array(Type.Enum([...CHANGE_TYPES]), { description: "By default all of them." }),
+  ),
+};
+
+const WEBHOOK_CHANGE = {
+  ...SELECTION_CHANGE,
+  url: optional(Type.String({ description: "With `https:` or `http:`." })),
+  secret: optional(
+    Type.String({
+      description: "`whsec_` and 24 to 64 bytes in base64. A new webhook without one gets one.",
+    }),
+  ),
+  allowPrivate: optional(
+    Type.Boolean({
+      description: "Whether the URL may lead to an address that is not on the public internet.",
+    }),
+  ),
+};
+
+const SINK_CHANGE = {
+  ...SELECTION_CHANGE,
+  servers: optional(
+    Type.Array(Type.String({ description: "`nats://host:port` or `tls://host:port`." })),
+  ),
+  subject: optional(
+    Type.String({
+      description: `The subject, with any of {app}, {collection}, {type} and {id}; by default \`${DEFAULT_SUBJECT}\`.`,
+    }),
+  ),
+  user: optional(Type.String()),
+  password: optional(Type.String()),
+  token: optional(Type.String()),
+};
+
+/** Fields that a webhook or sink shows and no request can set. */
+const PAUSED = { isPaused: optional(Type.Boolean()) };
 
 const SETTINGS = { strictV4: Type.Boolean(), unknownCollectionsAreEmpty: Type.Boolean() };
 
@@ -131,8 +215,45 @@ const ReplicationUpdate = closed("ReplicationChange", { name: SAME_NAME, ...REPL
 const ReplicationSecret = closed("ReplicationSecret", {
   secret: Type.String({ description: "16 to 1,024 ASCII characters without spaces." }),
 });
+const NewWebhook = closed("NewWebhook", { name: NAME, ...WEBHOOK_CHANGE });
+const WebhookUpdate = closed("WebhookChange", { name: SAME_NAME, ...WEBHOOK_CHANGE, ...PAUSED });
+const NewSink = closed("NewSink", { name: NAME, ...SINK_CHANGE });
+const SinkUpdate = closed("SinkChange", { name: SAME_NAME, ...SINK_CHANGE, ...PAUSED });
+const Resume = closed("Resume", {
+  from: optional(
+    Type.Enum(["position", "now", "oldest"], {
+      description: "Where deliveries go on: where they stopped (default), or at another position.",
+    }),
+  ),
+});
 const NewProvider = closed("NewProvider", { name: NAME, config: ANY_OBJECT });
 const ProviderChange = closed("ProviderChange", { name: SAME_NAME, config: ANY_OBJECT });
+const SeeAs = closed("SeeAs", {
+  key: optional(Type.String({ description: "The name of an API key of the app." })),
+  provider: optional(Type.String({ description: "The name of an auth provider of the app." })),
+  permissions: Type.Optional(
+    Type.Unsafe<Value>({ description: "`read` and `write`, like the permissions of an API key." }),
+  ),
+  userId: optional(Type.String({ description: "The user, for `provider` or `permissions`." })),
+  claims: optional(ANY_OBJECT),
+});
+const ConsoleQueryRequest = queryRequestWith<ConsoleQuery>("ConsoleQueryRequest", {
+  as: optional(SeeAs),
+});
+const PermissionTrial = closed("PermissionTrial", {
+  permissions: Type.Unsafe<Value>({
+    description: "`read` and `write`, like the permissions of an API key.",
+  }),
+  userId: optional(Type.String({ description: "The user, if the permissions name the caller." })),
+  claims: optional(ANY_OBJECT),
+  collections: optional(Type.Array(Type.String(), { description: "By default all of the app." })),
+});
+const ProviderTest = closed("ProviderTest", {
+  token: Type.String({ description: "A token as a client sends it with a login." }),
+});
+const SignIn = closed("SignIn", {
+  token: Type.String({ description: "The console token, or the admin token of the server." }),
+});
 /** Also the answer. */
 const Settings = closed("Settings", SETTINGS);
 const SettingsChange = closed("SettingsChange", SETTINGS_CHANGE);
@@ -147,8 +268,18 @@ export const REQUEST_SCHEMAS: readonly TSchema[] = [
   NewReplication,
   ReplicationUpdate,
   ReplicationSecret,
+  NewWebhook,
+  WebhookUpdate,
+  NewSink,
+  SinkUpdate,
+  Resume,
   NewProvider,
   ProviderChange,
+  SignIn,
+  SeeAs,
+  ConsoleQueryRequest,
+  PermissionTrial,
+  ProviderTest,
   Settings,
   SettingsChange,
 ];
@@ -161,8 +292,17 @@ export const checkRotation: Check<RotationBody> = compileCheck(ApiKeyRotation);
 export const checkNewReplication: Check<ReplicationBody> = compileCheck(NewReplication);
 export const checkReplicationChange: Check<ReplicationChangeBody> = compileCheck(ReplicationUpdate);
 export const checkReplicationSecret: Check<ReplicationSecretBody> = compileCheck(ReplicationSecret);
+export const checkNewWebhook: Check<WebhookBody> = compileCheck(NewWebhook);
+export const checkWebhookChange: Check<WebhookChangeBody> = compileCheck(WebhookUpdate);
+export const checkNewSink: Check<SinkBody> = compileCheck(NewSink);
+export const checkSinkChange: Check<SinkChangeBody> = compileCheck(SinkUpdate);
+export const checkResume: Check<ResumeBody> = compileCheck(Resume);
 export const checkNewProvider: Check<ProviderBody> = compileCheck(NewProvider);
 export const checkProviderChange: Check<ProviderChangeBody> = compileCheck(ProviderChange);
+export const checkPermissionTrial: Check<PermissionTrialBody> = compileCheck(PermissionTrial);
+export const checkProviderTest: Check<ProviderTestBody> = compileCheck(ProviderTest);
+export const checkConsoleQuery: Check<ConsoleQuery> = compileCheck(ConsoleQueryRequest);
+export const checkSignIn: Check<SignInBody> = compileCheck(SignIn);
 export const checkSettings: Check<SettingsBody> = compileCheck(Settings);
 export const checkSettingsChange: Check<SettingsChangeBody> = compileCheck(SettingsChange);
 

@@ -32,6 +32,9 @@ const SECRET_FIELDS = ["authorization", "apiKey", "token", "secret", "password",
 /** An API key, even a truncated one; its id may be shown. */
 const API_KEY = /(bp_[0-9a-f]{8}_)[\w-]+/g;
 
+/** The token of the console, in its link. */
+const CONSOLE_TOKEN = /bpc_[\w-]+/g;
+
 /** A JSON Web Token, even without its signature. */
 const WEB_TOKEN = /eyJ[\w-]+\.[\w-]+(\.[\w-]*)?/g;
 
@@ -55,7 +58,7 @@ export function createAdjustableLog({ level, format, write }: LogOptions): Adjus
     redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: "[hidden]" },
   };
   const take = (line: string): void => {
-    const safe = line.replaceAll(API_KEY, "$1…").replaceAll(WEB_TOKEN, "eyJ…");
+    const safe = withoutSecrets(line);
     write(format === "json" ? safe : textOf(safe));
   };
   const logger = pino(options, { write: take });
@@ -65,6 +68,14 @@ export function createAdjustableLog({ level, format, write }: LogOptions): Adjus
       logger.level = to;
     },
   };
+}
+
+/** A text without API keys, tokens of the console and JSON Web Tokens. */
+export function withoutSecrets(text: string): string {
+  return text
+    .replaceAll(API_KEY, "$1…")
+    .replaceAll(CONSOLE_TOKEN, "bpc_…")
+    .replaceAll(WEB_TOKEN, "eyJ…");
 }
 
 /** `time level message`, then the fields. */

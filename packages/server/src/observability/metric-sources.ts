@@ -3,6 +3,7 @@
  * from them at each scrape.
  */
 
+import type { ChangeFeed } from "@bigpeer/engine/changes";
 import type { StatementRunner } from "@bigpeer/engine/query";
 import type { Store } from "@bigpeer/engine/store";
 import type { SyncStats } from "@bigpeer/engine/sync";
@@ -46,6 +47,13 @@ export interface WatchedApp {
   readonly storeFolder: { readonly store: Store; readonly folder: string };
   readonly statements: Pick<StatementRunner, "requests">;
   readonly attachments: { readonly partial: { readonly count: number } };
+  readonly changes: Pick<ChangeFeed, "count" | "groupCount" | "keptLength">;
+}
+
+/** The change feeds of clients, of all apps. */
+export interface WatchedStreams {
+  readonly count: number;
+  readonly lineCount: number;
 }
 
 /**

@@ -11,8 +11,11 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { DATA_FILE } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
+import { type BackupStats, backupMetricsText } from "./backup-metrics.ts";
+import { ChangeMetrics } from "./change-metrics.ts";
 import { type ClusterStats, clusterMetricsText } from "./cluster-metrics.ts";
 import { ContentMetrics, type ContentTraffic } from "./content-metrics.ts";
+import { type DeliveryStats, deliveryMetricsText } from "./delivery-metrics.ts";
 import type { DurationHistogram, Durations } from "./duration-histogram.ts";
 import { CONTENT_TYPE } from "./exposition.ts";
 import { linkMetricsText, type StatsByApp } from "./link-metrics.ts";
@@ -22,9 +25,11 @@ import type {
   EndedRun,
   WatchedApp,
   WatchedStats,
+  WatchedStreams,
   WatchedSync,
 } from "./metric-sources.ts";
-import { type LoopLag, ProcessStats } from "./process-stats.ts";
+import { ProcessMetrics } from "./process-metrics.ts";
+import { RecentStats } from "./recent-stats.ts";
 
 export interface MetricsOptions {
   readonly version: string;
@@ -34,6 +39,10 @@ export interface MetricsOptions {
   readonly appsKnown: () => number;
   readonly sync?: WatchedSync;
   readonly links?: () => StatsByApp;
+  readonly changes?: () => WatchedStreams | undefined;
+  readonly deliveries?: () => Iterable<DeliveryStats>;
+  /** Undefined without backups by schedule. */
+  readonly backups?: () => BackupStats | undefined;
   /** Undefined for a server that is alone. */
   readonly cluster?: () => ClusterStats | undefined;
 }
@@ -41,7 +50,6 @@ export interface MetricsOptions {
 const DURATIONS_S = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
-const PAUSES_S = [0.001, 0.01, 0.1, 1, 5];
 
 /** Methods with a label of their own; a client may send any text. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
@@ -56,22 +64,38 @@ export class Metrics {
   readonly #sync: SyncMetrics;
   readonly #remote: RemoteMetrics;
   readonly #contents: ContentMetrics;
+  readonly #changes: ChangeMetrics;
   readonly #process: ProcessMetrics;
+  /** Figures of the last hour. */
+  readonly recent: RecentStats;
   readonly #links: () => StatsByApp;
+  readonly #deliveries: () => Iterable<DeliveryStats>;
+  readonly #backups: () => BackupStats | undefined;
   readonly #cluster: () => ClusterStats | undefined;
   #scraping: Promise<string> | undefined;
 
   constructor(options: MetricsOptions) {
     this.#links = options.links ?? (() => []);
+    this.#deliveries = options.deliveries ?? (() => []);
+    this.#backups = options.backups ?? (() => undefined);
     this.#cluster = options.cluster ?? (() => undefined);
     const about = this.#registry.gauge("bigpeer_info", "Always 1; the label is the version.");
     about.set({ version: options.version }, 1);
     this.#requests = new RequestMetrics(this.#registry, options.requestsInFlight);
-    this.#apps = new AppMetrics(this.#registry, options.appsKnown);
+    this.#apps = new AppMetrics(this.#registry, options.appsKnown, (ms) =>
+      this.recent.committed(ms),
+    );
     this.#sync = new SyncMetrics(this.#registry, options.sync);
     this.#remote = new RemoteMetrics(this.#registry);
     this.#contents = new ContentMetrics(this.#registry);
+    this.#changes = new ChangeMetrics(this.#registry, options.changes ?? (() => undefined));
     this.#process = new ProcessMetrics(this.#registry);
+    const { sync } = options;
+    this.recent = new RecentStats({
+      peers: () => sync?.connectionCount ?? 0,
+      syncLagMs: () => syncLagOf(sync, this.#apps.ids),
+      linkLagSeconds: () => linkLagOf(this.#links()),
+    });
   }
 
   get contentType(): string {
@@ -86,6 +110,7 @@ export class Metrics {
   /** Counts a request. On the path of every request, so it takes less than a microsecond. */
   answered(request: CountedRequest): void {
     this.#requests.answered(request);
+    this.recent.requestAnswered();
   }
 
   /** Counts an invalid credential. */
@@ -128,16 +153,41 @@ export class Metrics {
     this.#apps.collect();
     this.#sync.collect(this.#apps.ids);
     this.#contents.collect();
+    this.#changes.collect(this.#apps.watched);
     this.#process.collect();
     const links = linkMetricsText(this.#links());
-    return this.#registry.text() + links + clusterMetricsText(this.#cluster());
+    const deliveries = deliveryMetricsText(this.#deliveries());
+    const backups = backupMetricsText(this.#backups());
+    return (
+      this.#registry.text() + links + deliveries + backups + clusterMetricsText(this.#cluster())
+    );
   }
 
   /** Stops watching the process and the apps. Repeated calls are harmless. */
   close(): void {
+    this.recent.close();
     this.#process.close();
     this.#apps.close();
   }
+}
+
+/** Apps whose lag is read for a point: reading it takes time for each. */
+const LAGGING_APPS_MAX = 100;
+
+/** The largest of the open apps. */
+function syncLagOf(sync: WatchedSync | undefined, appIds: Iterable<string>): number {
+  let lagMs = 0;
+  for (const id of [...appIds].slice(0, LAGGING_APPS_MAX)) {
+    lagMs = Math.max(lagMs, sync?.statsOf(id)?.lagMs ?? 0);
+  }
+  return lagMs;
+}
+
+/** The largest of all links. */
+function linkLagOf(links: StatsByApp): number {
+  let seconds = 0;
+  for (const [, { lagSeconds }] of links) seconds = Math.max(seconds, lagSeconds);
+  return seconds;
 }
 
 /** Counts of one endpoint. */
@@ -245,11 +295,17 @@ class AppMetrics {
   readonly #statements: Metric;
   readonly #stats: ReturnType<typeof appGauges>;
   readonly #countKnown: () => number;
+  readonly #onCommit: (elapsedMs: number) => void;
   readonly #known: Metric;
   readonly #open: Metric;
 
-  constructor(registry: MetricRegistry, countKnown: () => number) {
+  constructor(
+    registry: MetricRegistry,
+    countKnown: () => number,
+    onCommit: (elapsedMs: number) => void,
+  ) {
     this.#countKnown = countKnown;
+    this.#onCommit = onCommit;
     this.#known = registry.gauge("bigpeer_apps", "Apps of the server.");
     this.#open = registry.gauge("bigpeer_apps_open", "Apps whose store is open.");
     const count = (name: string, help: string): Metric => registry.counter(`bigpeer_${name}`, help);
@@ -275,6 +331,7 @@ class AppMetrics {
       if (this.#watches.get(id)?.app !== app) return;
       this.#commits.add({ ...labels, outcome: isFailed ? "failed" : "done" });
       durations.observe(elapsedMs / 1_000);
+      this.#onCommit(elapsedMs);
       if (!isFailed) this.#commitTransactions.add(labels, transactions);
     });
     const unwatch = (): void => {
@@ -285,6 +342,11 @@ class AppMetrics {
     };
     this.#watches.set(id, { app, unwatch });
     return unwatch;
+  }
+
+  /** The open apps. */
+  get watched(): readonly WatchedApp[] {
+    return Array.from(this.#watches.values(), ({ app }) => app);
   }
 
   /** Ids of the open apps. */
@@ -465,67 +527,6 @@ class RemoteMetrics {
     this.#requests.add({ result });
     this.#durations.observe(elapsedMs / 1_000);
     for (const answered of peers) this.#peers.add({ result: answered });
-  }
-}
-
-/** Metrics of the process, under the names that dashboards for Node expect. */
-class ProcessMetrics {
-  readonly #stats: ProcessStats;
-  readonly #cpu: Metric;
-  readonly #cpuUser: Metric;
-  readonly #cpuSystem: Metric;
-  readonly #start: Metric;
-  readonly #resident: Metric;
-  readonly #openFiles: Metric;
-  readonly #heapTotal: Metric;
-  readonly #heapUsed: Metric;
-  readonly #external: Metric;
-  readonly #lag: { readonly [name in keyof LoopLag]: Metric };
-
-  constructor(registry: MetricRegistry) {
-    const measure = (name: string, help: string): Metric => registry.gauge(name, help);
-    const cpu = (part: string): Metric =>
-      registry.counter(`process_cpu_${part}seconds_total`, "Processor time.");
-    const lag = (part: string): Metric =>
-      measure(`nodejs_eventloop_lag_${part}_seconds`, "Delay of the event loop since last scrape.");
-    this.#cpu = cpu("");
-    this.#cpuUser = cpu("user_");
-    this.#cpuSystem = cpu("system_");
-    this.#start = measure("process_start_time_seconds", "Start of the process, since 1970.");
-    this.#resident = measure("process_resident_memory_bytes", "Memory of the process.");
-    this.#openFiles = measure("process_open_fds", "Open files and connections.");
-    this.#heapTotal = measure("nodejs_heap_size_total_bytes", "Memory for JavaScript values.");
-    this.#heapUsed = measure("nodejs_heap_size_used_bytes", "Memory of JavaScript values.");
-    this.#external = measure("nodejs_external_memory_bytes", "Memory of buffers.");
-    this.#lag = { mean: lag("mean"), p50: lag("p50"), p99: lag("p99"), max: lag("max") };
-    const pauses = registry.histogram({
-      name: "nodejs_gc_duration_seconds",
-      help: "Pauses of the garbage collector.",
-      bounds: PAUSES_S,
-    });
-    this.#stats = new ProcessStats((kind, seconds) => pauses.of({ kind }).observe(seconds));
-  }
-
-  collect(): void {
-    const reading = this.#stats.read();
-    const { cpuUserSeconds, cpuSystemSeconds, openFiles, loopLag } = reading;
-    this.#cpu.set({}, cpuUserSeconds + cpuSystemSeconds);
-    this.#cpuUser.set({}, cpuUserSeconds);
-    this.#cpuSystem.set({}, cpuSystemSeconds);
-    this.#start.set({}, reading.startSeconds);
-    this.#resident.set({}, reading.residentBytes);
-    if (openFiles !== undefined) this.#openFiles.set({}, openFiles);
-    this.#heapTotal.set({}, reading.heapTotalBytes);
-    this.#heapUsed.set({}, reading.heapUsedBytes);
-    this.#external.set({}, reading.externalBytes);
-    this.#lag.mean.set({}, loopLag.mean);
-    this.#lag.p50.set({}, loopLag.p50);
-    this.#lag.p99.set({}, loopLag.p99);
-    this.#lag.max.set({}, loopLag.max);
-  }
-
-  close(): void {
-    this.#stats.close();
   }
 }
 

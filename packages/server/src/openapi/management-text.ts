@@ -3,7 +3,7 @@
  * what the schemas say.
  */
 
-import type { Value } from "@bigpeer/protocol";
+import type { Value, ValueObject } from "@bigpeer/protocol";
 import type { Method } from "../management/management-endpoint.ts";
 
 export interface ManagementText {
@@ -11,6 +11,8 @@ export interface ManagementText {
   readonly method: Method;
   /** Path of a resource, after the Big Peer. */
   readonly path: string;
+  /** Whether the path has no Big Peer. */
+  readonly isOutside?: boolean;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
@@ -21,6 +23,8 @@ export interface ManagementText {
   /** Title of the schema of the answer. */
   readonly response: string;
   readonly example: Value;
+  /** Parameters of the query beside those of a list. */
+  readonly query?: readonly ValueObject[];
   /** Whether the answer is a list with `?page=&size=`. */
   readonly isList?: boolean;
   /** Meaning of 409, if the operation has it. */

@@ -10,11 +10,13 @@ import { DEVICE_SCHEMAS } from "../data-api/device-schemas.ts";
 import { SCHEMAS } from "../data-api/schemas.ts";
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../limits/limits.ts";
 import { ATTACHMENT_PATHS } from "./attachment-paths.ts";
+import { CHANGE_PATHS } from "./change-paths.ts";
 import { componentSchemas, schemaReference } from "./component-schemas.ts";
 import { DEVICE_PATHS } from "./device-paths.ts";
+import { EXPORT_PATHS } from "./export-path.ts";
 import { loginPaths } from "./login-path.ts";
 import { OPERATION_TEXTS, type OperationText } from "./operation-texts.ts";
-import { COMMON_HEADERS } from "./response-headers.ts";
+import { COMMON_HEADERS, CONTENT_HEADERS } from "./response-headers.ts";
 import { examplesOf, failureResponses, responseOf, valueContent } from "./responses.ts";
 
 const INTERFACE_VERSION = "4.0.0";
@@ -45,7 +47,14 @@ export function openApiDocument({ serverUrl = "", version }: OpenApiOptions): Va
     servers: serversAt(serverUrl),
     security: [{ bearer: [] }],
     tags: TAGS,
-    paths: { ...paths, ...DEVICE_PATHS, ...ATTACHMENT_PATHS, ...loginPaths(serverUrl) },
+    paths: {
+      ...paths,
+      ...CHANGE_PATHS,
+      ...EXPORT_PATHS,
+      ...DEVICE_PATHS,
+      ...ATTACHMENT_PATHS,
+      ...loginPaths(serverUrl),
+    },
     components: {
       schemas: componentSchemas([...SCHEMAS, ...DEVICE_SCHEMAS, ...LOGIN_SCHEMAS]),
       parameters: PARAMETERS,
@@ -116,17 +125,7 @@ const HEADERS: ValueObject = {
     description: "There when the answer is that of an earlier request with the same key.",
     schema: { type: "string", const: "true" },
   },
-  ETag: { description: "Names the content.", required: true, schema: { type: "string" } },
-  AcceptRanges: {
-    description: "Parts can be asked for.",
-    required: true,
-    schema: { type: "string", const: "bytes" },
-  },
-  ContentRange: {
-    description: "Which part this is, of how much.",
-    required: true,
-    schema: { type: "string" },
-  },
+  ...CONTENT_HEADERS,
 };
 
 function operationItem(operation: AnyOperation): ValueObject {

@@ -21,3 +21,18 @@ export const COMMON_HEADERS: ValueObject = {
     schema: { type: "string", const: "Bearer" },
   },
 };
+
+/** Headers of answers with the content of an attachment. */
+export const CONTENT_HEADERS: ValueObject = {
+  ETag: { description: "Names the content.", required: true, schema: { type: "string" } },
+  AcceptRanges: {
+    description: "Parts can be asked for.",
+    required: true,
+    schema: { type: "string", const: "bytes" },
+  },
+  ContentRange: {
+    description: "Which part this is, of how much.",
+    required: true,
+    schema: { type: "string" },
+  },
+};

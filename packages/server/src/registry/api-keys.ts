@@ -39,7 +39,7 @@ import { API_KEYS, countBy, documentsBy, KEYS_BY_NAME } from "./registry-index.t
 import { type Change, noChange, type RegistryStore } from "./registry-store.ts";
 
 /** Result of a lookup by text; `id` identifies the key without revealing its text. */
-export interface KnownKey extends Pick<ApiKey, "id" | "appId" | "permissions"> {
+export interface KnownKey extends Pick<ApiKey, "id" | "name" | "appId" | "permissions"> {
   /** When the text stops working, in milliseconds since 1970; Infinity for never. */
   readonly until: number;
 }
@@ -245,9 +245,9 @@ export class ApiKeys {
     const isCurrent = timingSafeEqual(given, stored?.hash ?? NO_HASH);
     const isPrevious = timingSafeEqual(given, stored?.previous?.hash ?? NO_HASH);
     if (stored === undefined || !(isCurrent || isPrevious)) return undefined;
-    const { appId, permissions, expiresAt = Number.POSITIVE_INFINITY, previous } = stored;
+    const { name, appId, permissions, expiresAt = Number.POSITIVE_INFINITY, previous } = stored;
     const until = isCurrent ? expiresAt : Math.min(expiresAt, previous?.until ?? 0);
-    return { id, appId, permissions, until };
+    return { id, name, appId, permissions, until };
   }
 
   #shown(stored: StoredKey): ApiKey {

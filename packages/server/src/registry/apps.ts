@@ -48,6 +48,8 @@ import {
   REPLICATION_SECRETS,
   REPLICATIONS,
   REPLICATIONS_BY_APP,
+  SINKS_BY_NAME,
+  WEBHOOKS_BY_NAME,
 } from "./registry-index.ts";
 import { noChange, type RegistryStore } from "./registry-store.ts";
 
@@ -214,6 +216,11 @@ export class Apps {
       const fields = { ...fieldsOfApp(app), deletedAt: nowMs };
       const hasSecret = view.get(REPLICATION_SECRETS, id) !== undefined;
       const detail = `id ${id}, keys ${keys.length}, replications ${replications.length}`;
+      const destinations = [WEBHOOKS_BY_NAME, SINKS_BY_NAME].flatMap((index) => {
+        return Array.from(idsBy(view, index, id), (each) => {
+          return { kind: "delete" as const, collection: index.collection, id: each };
+        });
+      });
       return {
         operations: [
           { kind: "delete", collection: APPS, id },
@@ -221,6 +228,7 @@ export class Apps {
           ...replications.map((each) => {
             return { kind: "delete" as const, collection: REPLICATIONS, id: each };
           }),
+          ...destinations,
           ...(hasSecret ? [{ kind: "delete" as const, collection: REPLICATION_SECRETS, id }] : []),
           { kind: "insert", collection: DELETED_APPS, id, fields, clean: true },
         ],

@@ -3,8 +3,8 @@
  * without secrets.
  *
  * Each change adds a document to the collection `audit` in its own transaction, so neither exists
- * without the other (M29). Runs have a collection of their own (M32), so they never displace
- * changes. Ids are consecutive numbers; beyond the limit the oldest entries are removed.
+ * without the other (M29). Runs and the uses of data by the console have collections of their own
+ * (M32, M57), so they never displace changes. Ids are consecutive numbers; beyond the limit the oldest entries are removed.
  */
 
 import type { Store, StoredDocument, Transaction, View } from "@bigpeer/engine/store";
@@ -56,9 +56,10 @@ const AUDIT = "audit";
 export const AUDIT_LOGS: Readonly<Record<AuditedKind, string>> = {
   changes: AUDIT,
   runs: "remote_audit",
+  statements: "statement_audit",
 };
 
-export type AuditedKind = "changes" | "runs";
+export type AuditedKind = "changes" | "runs" | "statements";
 
 export class AuditLog {
   readonly #store: Store;

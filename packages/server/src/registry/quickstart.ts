@@ -28,6 +28,8 @@ export interface QuickstartContent {
   readonly dataUrl: string;
   /** URL of the management API; absent without one. */
   readonly managementUrl?: string;
+  /** Link that opens the console and signs in; absent without one. */
+  readonly consoleUrl?: string;
   /** Token for logins from this machine; absent when the app has no such provider. */
   readonly developmentToken?: string;
 }

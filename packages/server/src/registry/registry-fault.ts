@@ -18,6 +18,11 @@ export type RegistryTitle =
   | "BigPeerReplicationNotFound"
   | "BigPeerReplicationNameNotUnique"
   | "AuthProviderNotFound"
+  | "WebhookNotFound"
+  | "WebhookNameNotUnique"
+  | "SinkNotFound"
+  | "SinkNameNotUnique"
+  | "DeadLetterNotFound"
   | "InvalidName"
   | "InvalidRequest"
   | "LimitReached";

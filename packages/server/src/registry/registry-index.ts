@@ -8,7 +8,7 @@
 import type { StoredDocument, Transaction, View } from "@bigpeer/engine/store";
 import { getField, type Value, type ValueObject } from "@bigpeer/protocol";
 
-interface RegistryIndex {
+export interface RegistryIndex {
   readonly collection: string;
   readonly name: string;
   readonly fields: readonly string[];
@@ -19,6 +19,10 @@ export const DELETED_APPS = "deleted_apps";
 export const API_KEYS = "api_keys";
 export const REPLICATIONS = "replications";
 export const REPLICATION_SECRETS = "replication_secrets";
+export const WEBHOOKS = "webhooks";
+export const SINKS = "sinks";
+export const CONSOLE_TOKENS = "console_tokens";
+export const CONSOLE_SESSIONS = "console_sessions";
 
 export const APPS_BY_NAME: RegistryIndex = {
   collection: APPS,
@@ -38,7 +42,19 @@ export const REPLICATIONS_BY_APP: RegistryIndex = {
   fields: ["appId"],
 };
 
-const INDEXES = [APPS_BY_NAME, KEYS_BY_NAME, REPLICATIONS_BY_APP];
+export const WEBHOOKS_BY_NAME: RegistryIndex = {
+  collection: WEBHOOKS,
+  name: "by_app_and_name",
+  fields: ["appId", "name"],
+};
+
+export const SINKS_BY_NAME: RegistryIndex = {
+  collection: SINKS,
+  name: "by_app_and_name",
+  fields: ["appId", "name"],
+};
+
+const INDEXES = [APPS_BY_NAME, KEYS_BY_NAME, REPLICATIONS_BY_APP, WEBHOOKS_BY_NAME, SINKS_BY_NAME];
 
 /** Whether the store has all of them. */
 export function hasIndexes(view: View): boolean {

@@ -5,7 +5,7 @@
 
 import type { Store, View } from "@bigpeer/engine/store";
 import { assert, type Operation } from "@bigpeer/protocol";
-import { type AuditAction, type Author, recordAction } from "./audit-log.ts";
+import { type AuditAction, type AuditedKind, type Author, recordAction } from "./audit-log.ts";
 import { RegistryState } from "./registry-state.ts";
 
 /** Operations of a change, their audit actions, and the result for the caller. */
@@ -81,11 +81,11 @@ export class RegistryStore {
     for (const listener of this.#listeners) listener(operations);
   }
 
-  /** Adds an audit entry of a run, which starts only when the entry is durable. */
-  async record(author: Author, audited: AuditAction): Promise<void> {
+  /** Adds an audit entry of an action that changes nothing here, such as a run. */
+  async record(author: Author, audited: AuditAction, kind: AuditedKind): Promise<void> {
     const { txnId } = await this.#store.transact(
       (transaction) => {
-        recordAction(transaction, author, audited, "runs");
+        recordAction(transaction, author, audited, kind);
       },
       { requestId: author.requestId },
     );

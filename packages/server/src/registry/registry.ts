@@ -1,6 +1,6 @@
 /**
- * Registry: the configuration of a server beside the data of its apps: apps, API keys, replications
- * and audit logs.
+ * Registry: the configuration of a server beside the data of its apps: apps, API keys, replications,
+ * webhooks, sinks and audit logs.
  *
  * All of it is in an engine store of its own. Each change is one transaction, so a crash leaves the
  * state before or after it.
@@ -19,20 +19,35 @@ import { nameOfUnnamed } from "./api-key.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { drawSessionKey } from "./app.ts";
 import { Apps, type RegistryHost } from "./apps.ts";
-import { type AuditAction, AuditLog, type Author, isUntouched, SERVER } from "./audit-log.ts";
+import {
+  type AuditAction,
+  type AuditedKind,
+  AuditLog,
+  type Author,
+  isUntouched,
+  SERVER,
+} from "./audit-log.ts";
 import { type AuthProviders, drawProviderId } from "./auth-provider.ts";
+import { ConsoleAccess } from "./console-access.ts";
+import { Destinations } from "./destinations.ts";
 import { KnownNodes } from "./known-nodes.ts";
 import {
   API_KEYS,
   APPS,
+  CONSOLE_SESSIONS,
+  CONSOLE_TOKENS,
   hasIndexes,
   makeIndexes,
   REPLICATION_SECRETS,
   REPLICATIONS,
+  SINKS,
+  WEBHOOKS,
 } from "./registry-index.ts";
 import { RegistryStore } from "./registry-store.ts";
 import { ReplicationSecrets } from "./replication-secrets.ts";
 import { Replications } from "./replications.ts";
+import { SINK_KIND, type Sink, type SinkChange } from "./sinks.ts";
+import { WEBHOOK_KIND, type Webhook, type WebhookChange } from "./webhooks.ts";
 
 export const DEFAULT_APP_NAME = "default";
 
@@ -49,6 +64,10 @@ export interface RegistryChange {
   readonly keyIds: ReadonlySet<string>;
   /** Whether replications or their secrets changed. */
   readonly isOfLinks: boolean;
+  /** Whether webhooks or sinks changed. */
+  readonly isOfDestinations: boolean;
+  /** Whether the console token or sessions of the console changed. */
+  readonly isOfConsole: boolean;
 }
 
 export class Registry {
@@ -57,9 +76,14 @@ export class Registry {
   readonly keys: ApiKeys;
   readonly replications: Replications;
   readonly replicationSecrets: ReplicationSecrets;
+  readonly webhooks: Destinations<Webhook, WebhookChange>;
+  readonly sinks: Destinations<Sink, SinkChange>;
+  readonly console: ConsoleAccess;
   readonly audit: AuditLog;
   /** Audit log of statements run on connected peers. */
   readonly runs: AuditLog;
+  /** Audit log of statements and other access to the data of apps by the console. */
+  readonly statements: AuditLog;
   /** Nodes of the cluster; empty without one. */
   readonly nodes: KnownNodes;
   readonly #store: RegistryStore;
@@ -72,8 +96,13 @@ export class Registry {
     this.keys = new ApiKeys(store, host.platform);
     this.replications = new Replications(store);
     this.replicationSecrets = new ReplicationSecrets(store);
+    const random = (size: number): Uint8Array => host.platform.random(size);
+    this.webhooks = new Destinations(store, WEBHOOK_KIND, random);
+    this.sinks = new Destinations(store, SINK_KIND, random);
+    this.console = new ConsoleAccess(store, host.platform);
     this.audit = new AuditLog(opened.store, "changes");
     this.runs = new AuditLog(opened.store, "runs");
+    this.statements = new AuditLog(opened.store, "statements");
     this.nodes = new KnownNodes(store);
   }
 
@@ -100,13 +129,18 @@ export class Registry {
       const keyIds = idsIn(operations, API_KEYS);
       const isOfLinks =
         idsIn(operations, REPLICATIONS).size + idsIn(operations, REPLICATION_SECRETS).size > 0;
-      if (appIds.size > 0 || keyIds.size > 0 || isOfLinks) listener({ appIds, keyIds, isOfLinks });
+      const isOfDestinations = idsIn(operations, WEBHOOKS).size + idsIn(operations, SINKS).size > 0;
+      const isOfConsole =
+        idsIn(operations, CONSOLE_TOKENS).size + idsIn(operations, CONSOLE_SESSIONS).size > 0;
+      const isOfOthers = isOfLinks || isOfDestinations || isOfConsole;
+      if (appIds.size === 0 && keyIds.size === 0 && !isOfOthers) return;
+      listener({ appIds, keyIds, isOfLinks, isOfDestinations, isOfConsole });
     });
   }
 
-  /** Adds a run to its audit log. Resolves when the entry is durable. */
-  recordRun(author: Author, audited: AuditAction): Promise<void> {
-    return this.storeFolder.store.answered(this.#store.record(author, audited));
+  /** Adds an entry to an audit log. Resolves when it is durable. */
+  record(author: Author, audited: AuditAction, kind: AuditedKind): Promise<void> {
+    return this.storeFolder.store.answered(this.#store.record(author, audited, kind));
   }
 
   close(): Promise<void> {

@@ -271,10 +271,10 @@ export class SyncConnection implements Channel, ChannelListener {
 /** The admission of a bearer, as the engine takes it. */
 export function admissionOf(bearer: Bearer, { remoteAddress: address }: SyncPlace): Admission {
   const { credential, expiresAtMs, userId, identity } = bearer;
-  const { id, authority } = credential;
+  const { id, authority, writer } = credential;
   const isEndless = expiresAtMs === Number.POSITIVE_INFINITY;
   const expiry = isEndless ? {} : { expiresMs: expiresAtMs };
-  return { authority, credential: id, ...expiry, userId, identity, address };
+  return { authority, credential: id, writer, ...expiry, userId, identity, address };
 }
 
 function permissionsText(permissions: Bearer["credential"]["permissions"]): string {

@@ -401,10 +401,10 @@ export class SyncServers implements ConnectionHost {
   }
 
   #upload({ store, id }: OpenApp, asked: SessionUpload): Promise<UploadAnswer> {
-    const { upload, check, credential, channel } = asked;
+    const { upload, check, credential: owner, by, channel } = asked;
     const cluster = this.#options.cluster?.();
     if (cluster === undefined || !(channel instanceof SyncConnection)) {
-      return takeUpload(store, upload, check, credential);
+      return takeUpload(store, upload, check, { owner, by });
     }
     return cluster.calls.upload(store, id, asked, channel.token);
   }

@@ -11,7 +11,7 @@ import { type Static, type TSchema, type TUnsafe, Type } from "typebox";
 import { Compile } from "typebox/compile";
 import { findFault } from "./schema-fault.ts";
 
-export { type Static, type TSchema, Type };
+export { type Static, type TSchema, type TUnsafe, Type };
 
 /** Returns the value itself. Throws PeerError `value.invalid` with the place. */
 export type Check<T> = (value: Value) => T;

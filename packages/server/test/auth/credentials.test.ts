@@ -80,13 +80,14 @@ describe("[A1] a bearer token", () => {
   test("is an API key, found synchronously", () => {
     const setting = new Setting();
     const permissions = FULL_PERMISSIONS;
-    setting.keys.set("bp_1", { id: "1", appId: ONE.id, permissions, until: 7 });
+    setting.keys.set("bp_1", { id: "1", name: "k1", appId: ONE.id, permissions, until: 7 });
     const found = setting.find("bp_1");
     expect(found).toEqual({
       appId: ONE.id,
       credential: {
         id: "1",
         permissions,
+        writer: { credential: "k1" },
         authority: undefined,
         mayAskPeers: true,
         mayUpload: true,
@@ -106,6 +107,7 @@ describe("[A1] a bearer token", () => {
         credential: {
           id: "session:login:ann",
           permissions: FULL_PERMISSIONS,
+          writer: { provider: "login", user: "ann" },
           authority: undefined,
           mayAskPeers: true,
           mayUpload: true,
@@ -329,7 +331,13 @@ describe("[A22] the claims that a provider states about a user", () => {
 
   test("do not exist for an API key", () => {
     const setting = new Setting();
-    setting.keys.set("bp_1", { id: "1", appId: ONE.id, permissions: FULL_PERMISSIONS, until: 7 });
+    setting.keys.set("bp_1", {
+      id: "1",
+      name: "k1",
+      appId: ONE.id,
+      permissions: FULL_PERMISSIONS,
+      until: 7,
+    });
     const found = setting.find("bp_1");
     expect(found instanceof Promise ? 0 : [found?.userId, found?.identity]).toEqual([
       undefined,

@@ -191,6 +191,15 @@ test("a node with a shutdown delay serves and evaluates until a second signal, a
   expect(await cluster.execute(follower, "SELECT COUNT(*) AS n FROM w")).toEqual([{ n: 4 }]);
 });
 
+test("nodes end although their NATS servers ended at the same time", async () => {
+  const cluster = await RunningCluster.startProgram([]);
+  for (const node of cluster.nodes) await cluster.execute(node, "INSERT INTO w DOCUMENTS ({})");
+  const gone = cluster.processes.nats.servers.map((server) => server.kill());
+  const ended = cluster.nodes.map((node) => node.stop());
+  await Promise.all(gone);
+  expect(await Promise.all(ended)).toEqual([0, 0, 0]);
+});
+
 test("a node without the secret of the cluster reaches nothing", async () => {
   const cluster = await RunningCluster.start();
   const [node] = cluster.nodes;

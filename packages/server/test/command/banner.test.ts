@@ -89,3 +89,17 @@ test("the banner shows the address of the management API if there is one", async
   const lines = await bannerLines(join(temporaryFolder(), "data"), "--management-port", "0");
   expect(lines[1]).toMatch(/^ {2}manage http:\/\/127\.0\.0\.1:\d+$/);
 });
+
+test("[M54] each start on a terminal prints a link to the console; elsewhere the path of its file", async () => {
+  const dataDir = join(temporaryFolder(), "data");
+  const words = ["--management-port", "0"];
+  for (let start = 0; start < 2; start++) {
+    const link = /^ {2}console (\S+#token=bpc_\S+)$/m.exec(await printedBy(dataDir, words))?.[1];
+    const text = readFileSync(join(dataDir, "quickstart.json"), "utf8");
+    expect(JSON.parse(text)).toMatchObject({ consoleUrl: link });
+  }
+  const elsewhere = await printedBy(dataDir, words, false);
+  expect(elsewhere).toContain(`  console consoleUrl in ${join(dataDir, "quickstart.json")}\n`);
+  expect(elsewhere).not.toContain("bpc_");
+  expect(await printedBy(dataDir, ["--management-port", "off"])).not.toContain("console");
+});

@@ -7,8 +7,8 @@ function parse(line: string): ReturnType<typeof parseCommandLine> {
   return parseCommandLine(line.split(" ").filter((word) => word !== ""));
 }
 
-test("without a command the command is serve", () => {
-  expect(parse("")).toEqual({ kind: "command", name: "serve", flags: new Map() });
+test("without a command the command is start, which is also called serve", () => {
+  expect(parse("")).toEqual({ kind: "command", name: "start", flags: new Map() });
   expect(parse("--port 1")).toEqual(parse("serve --port 1"));
 });
 
@@ -17,7 +17,7 @@ test("the value of a flag is the next word or the text after an equals sign", ()
     ["--port", "9000"],
     ["--data-dir", "/a=b"],
   ]);
-  const expected = { kind: "command", name: "serve", flags };
+  const expected = { kind: "command", name: "start", flags };
   expect(parse("--port 9000 --data-dir /a=b")).toEqual(expected);
   expect(parse("--port=9000 --data-dir=/a=b")).toEqual(expected);
 });
@@ -25,7 +25,7 @@ test("the value of a flag is the next word or the text after an equals sign", ()
 test("a switch takes no word, but may have a value", () => {
   expect(parse("--accept-clock --port 1")).toEqual({
     kind: "command",
-    name: "serve",
+    name: "start",
     flags: new Map([
       ["--accept-clock", "1"],
       ["--port", "1"],
@@ -33,25 +33,25 @@ test("a switch takes no word, but may have a value", () => {
   });
   expect(parse("--accept-clock=0")).toEqual({
     kind: "command",
-    name: "serve",
+    name: "start",
     flags: new Map([["--accept-clock", "0"]]),
   });
 });
 
 test.each([
-  ["--prot 1", /^--prot: expected a flag of serve; did you mean --port\?$/],
-  ["-p 1", /^-p: expected a flag of serve; did you mean --port\?$/],
-  ["--data x", /^--data: expected a flag of serve; did you mean --data-dir\?$/],
-  ["--tls x", /^--tls: expected a flag of serve; did you mean --tls-cert or --tls-key\?$/],
-  ["-x 1", /^-x: expected a flag of serve \(--config, --data-dir, .*--port, .*--accept-clock\)$/],
+  ["--prot 1", /^--prot: expected a flag of start; did you mean --port\?$/],
+  ["-p 1", /^-p: expected a flag of start; did you mean --port\?$/],
+  ["--data x", /^--data: expected a flag of start; did you mean --data-dir\?$/],
+  ["--tls x", /^--tls: expected a flag of start; did you mean --tls-cert or --tls-key\?$/],
+  ["-x 1", /^-x: expected a flag of start \(--config, --data-dir, .*--port, .*--accept-clock\)$/],
   ["verify -p 1", /^-p: expected a flag of verify \(--config, --data-dir\)$/],
   ["--port", /^--port: expected a value, --port N$/],
   ["--port 1 --port 2", /^--port: expected it once$/],
-  ["sreve", /^expected a command \(serve, backup, restore, verify, .*\), found "sreve"$/],
+  ["sreve", /^expected a command \(start, backup, restore, verify, .*\), found "sreve"$/],
   ["cluster", /^expected a command \(.*cluster status, cluster adopt\), found "cluster"$/],
   ["cluster states", /^expected a command \(.*\), found "cluster states"$/],
   ["cluster status --port 1", /^--port: expected a flag of cluster status \(--url, .*\)$/],
-  ["serve 8080", /^expected a flag of serve \(.*\), found "8080"$/],
+  ["serve 8080", /^expected a flag of start \(.*\), found "8080"$/],
   ["backup --data-dir x", /^backup: expected --to FOLDER$/],
   ["restore --data-dir x", /^restore: expected --from FOLDER$/],
   ["verify --port 1", /^--port: expected a flag of verify \(--config, --data-dir\)$/],
@@ -65,7 +65,7 @@ test("help and version are recognised anywhere", () => {
   expect(parse("--port 1 --version")).toEqual({ kind: "version" });
 });
 
-test("every setting except the secrets is a flag of serve", () => {
+test("every setting except the secrets is a flag of start", () => {
   expect(SETTINGS.filter(({ flag }) => flag === undefined).map(({ name }) => name)).toEqual([
     "admin-token",
     "replication-secret",
@@ -75,7 +75,7 @@ test("every setting except the secrets is a flag of serve", () => {
     if (flag === undefined) continue;
     expect(parse(`${flag}=1`)).toEqual({
       kind: "command",
-      name: "serve",
+      name: "start",
       flags: new Map([[flag, "1"]]),
     });
   }
@@ -103,7 +103,7 @@ test("usage names every command, group, flag, variable, default and meaning", ()
     value,
   ]);
   const titles = SETTING_GROUPS.map(({ title }) => `\n${title}:\n`);
-  const commands = ["serve", "backup", "restore", "verify", "--to", "--from"];
+  const commands = ["start", "backup", "restore", "verify", "--to", "--from"];
   for (const name of [...commands, ...titles, ...settings]) expect(text).toContain(name);
   const words = text.replaceAll(/\s+/g, " ");
   for (const { meaning } of SETTINGS) expect(words).toContain(meaning);

@@ -23,9 +23,16 @@ function write(content: unknown, mode = 0o600): void {
   chmodSync(path, mode);
 }
 
-function read(content: unknown, env: Environment = {}, flags: Record<string, string> = {}): Config {
+/** Without the list of what was read, which shown-setting.test.ts tests. */
+function read(
+  content: unknown,
+  env: Environment = {},
+  flags: Record<string, string> = {},
+): Omit<Config, "settings"> {
   write(content);
-  return readConfig(new Map([["--config", path], ...Object.entries(flags)]), env);
+  const named = new Map([["--config", path], ...Object.entries(flags)]);
+  const { settings: _, ...config } = readConfig(named, env);
+  return config;
 }
 
 function invalid(message: string): PeerError {
@@ -42,7 +49,7 @@ function messageOf(work: () => unknown): string {
   }
 }
 
-const DEFAULTS: Config = readConfig(new Map(), {});
+const { settings: _, ...DEFAULTS } = readConfig(new Map(), {});
 
 test("an empty object changes nothing", () => {
   expect(read({})).toEqual(DEFAULTS);
@@ -90,10 +97,15 @@ test("every setting except the file itself can be in the file", () => {
     "transaction-wait": 0,
     "webhook-timeout": 2500,
     "remote-timeout": 1500,
+    "delivery-timeout": 3000,
+    "delivery-attempts": 9,
     "attachment-size-max": 1000,
     "attachment-space-max": 5000,
     "attachment-grace": 60,
     "sync-connections": 7,
+    "backup-every": "6h",
+    "backup-keep": 28,
+    "backup-dir": "/srv/backups",
     "shutdown-delay": 5,
     "log-level": "debug",
     "log-format": "json",
@@ -146,10 +158,14 @@ test("every setting except the file itself can be in the file", () => {
     transactionWaitMs: 0,
     webhookTimeoutMs: 2500,
     remoteTimeoutMs: 1500,
+    deliveryTimeoutMs: 3000,
+    deliveryAttempts: 9,
     attachmentSizeMax: 1000,
     attachmentSpaceMax: 5000,
     attachmentGraceMs: 60_000,
     syncConnectionsMax: 7,
+    backup: { everyMs: 21_600_000, keep: 28, folder: "/srv/backups" },
+    backupFolder: { keep: 28, folder: "/srv/backups" },
     shutdownDelayMs: 5000,
     logLevel: "debug",
     logFormat: "json",

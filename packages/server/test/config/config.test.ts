@@ -1,11 +1,14 @@
 import { resolve } from "node:path";
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { checkServable, type Environment, readConfig } from "../../src/config/config.ts";
+import { type Config, type Environment, readConfig } from "../../src/config/config.ts";
+import { checkServable } from "../../src/config/servable.ts";
 import { SETTINGS } from "../../src/config/settings.ts";
 
-function read(flags: Record<string, string>, env: Environment = {}): ReturnType<typeof readConfig> {
-  return readConfig(new Map(Object.entries(flags)), env);
+/** Without the list of what was read, which shown-setting.test.ts tests. */
+function read(flags: Record<string, string>, env: Environment = {}): Omit<Config, "settings"> {
+  const { settings: _, ...config } = readConfig(new Map(Object.entries(flags)), env);
+  return config;
 }
 
 function warningsOf(env: Environment): string[] {
@@ -39,10 +42,14 @@ test("without flags and variables the defaults apply", () => {
     transactionWaitMs: 1000,
     webhookTimeoutMs: 10_000,
     remoteTimeoutMs: 10_000,
+    deliveryTimeoutMs: 15_000,
+    deliveryAttempts: 100,
     attachmentSizeMax: 268_435_456,
     attachmentSpaceMax: 0,
     attachmentGraceMs: 86_400_000,
     syncConnectionsMax: 10_000,
+    backup: undefined,
+    backupFolder: { keep: 7, folder: resolve("backups") },
     shutdownDelayMs: 0,
     logLevel: "info",
     logFormat: "auto",
@@ -115,10 +122,13 @@ test("a variable wins over the default, and a flag over the variable", () => {
     transactionWaitMs: 0,
     webhookTimeoutMs: 2500,
     remoteTimeoutMs: 1500,
+    deliveryTimeoutMs: 15_000,
+    deliveryAttempts: 100,
     attachmentSizeMax: 1000,
     attachmentSpaceMax: 5000,
     attachmentGraceMs: 60_000,
     syncConnectionsMax: 7,
+    backupFolder: { keep: 7, folder: resolve("backups") },
     shutdownDelayMs: 5000,
     logLevel: "debug",
     logFormat: "json",
@@ -174,6 +184,9 @@ test.each([
   ["--attachment-space-max", "1 GB", "bytes from 0 to 1125899906842624"],
   ["--attachment-grace", "-1", "seconds from 0 to 31622400"],
   ["--sync-connections", "many", "connections from 0 to 1000000"],
+  ["--backup-every", "59s", 'a time from 1m to 366d, such as 6h or 1d, or "off"'],
+  ["--backup-every", "1 day", 'a time from 1m to 366d, such as 6h or 1d, or "off"'],
+  ["--backup-keep", "0", "backups from 1 to 10000"],
   ["--shutdown-delay", "3601", "seconds from 0 to 3600"],
   ["--management-port", "none", 'a port from 0 to 65535 or "off", found "none"'],
   ["--management-host", "", 'an address, found ""'],
@@ -290,6 +303,24 @@ test("a replication secret has the minimum length of an admin token, and is not 
   const expected = "16 to 1024 ASCII characters without spaces; the value is not shown";
   const error = new PeerError("config.invalid", `BIGPEER_REPLICATION_SECRET: expected ${expected}`);
   expect(() => read({}, { BIGPEER_REPLICATION_SECRET: "hush" })).toThrow(error);
+});
+
+test("backups by schedule have a time, a number and a folder outside of the data folder", () => {
+  for (const [text, everyMs] of [
+    ["90", 90_000],
+    ["30m", 1_800_000],
+    ["6h", 21_600_000],
+    ["1d", 86_400_000],
+  ] as const) {
+    const { backup } = read({ "--backup-every": text });
+    expect(backup).toEqual({ everyMs, keep: 7, folder: resolve("backups") });
+  }
+  expect(read({ "--backup-every": "off" }).backup).toBe(undefined);
+  const inside = read({ "--backup-every": "1h", "--backup-keep": "2", "--backup-dir": "data/old" });
+  expect(inside.backup?.keep).toBe(2);
+  const message = `--backup-dir: expected a folder outside of the data folder, found ${resolve("data/old")}`;
+  expect(() => checkServable(inside)).toThrow(new PeerError("config.invalid", message));
+  checkServable(read({ "--backup-every": "1h", "--backup-dir": "data-old" }));
 });
 
 test("the replication port must differ from the others, unless it is not opened", () => {

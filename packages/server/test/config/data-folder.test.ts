@@ -21,23 +21,23 @@ test("a missing folder is created, with its parents, and is empty until it is ma
   expect(() => checkDataFolder(folder)).toThrow(/expected a data folder of Big Peer/);
   markDataFolder(folder);
   expect(readdirSync(folder)).toEqual(["format.json"]);
-  expect(JSON.parse(readFileSync(join(folder, "format.json"), "utf8"))).toEqual({ format: 3 });
+  expect(JSON.parse(readFileSync(join(folder, "format.json"), "utf8"))).toEqual({ format: 4 });
   prepareDataFolder(folder);
   markDataFolder(folder);
   checkDataFolder(folder);
 });
 
 test("[K1] a folder of a newer format is refused with both numbers and left unchanged", () => {
-  const folder = withFormat('{"format": 4, "more": true}');
+  const folder = withFormat('{"format": 5, "more": true}');
   const sentence =
-    `the folder ${folder} has format 4, this version reads up to 3; ` +
+    `the folder ${folder} has format 5, this version reads up to 4; ` +
     "use the version that wrote it, or a newer one";
   for (const check of [prepareDataFolder, markDataFolder, checkDataFolder]) {
     expect(() => check(folder)).toThrow(
       expect.objectContaining({ code: "store.format_newer", message: sentence }),
     );
   }
-  expect(readFileSync(join(folder, "format.json"), "utf8")).toBe('{"format": 4, "more": true}');
+  expect(readFileSync(join(folder, "format.json"), "utf8")).toBe('{"format": 5, "more": true}');
 });
 
 test("[K1] a folder of an older format is migrated when it is marked, not when it is read", () => {
@@ -46,7 +46,7 @@ test("[K1] a folder of an older format is migrated when it is marked, not when i
   prepareDataFolder(folder);
   expect(readFileSync(join(folder, "format.json"), "utf8")).toBe('{"format": 1}');
   markDataFolder(folder);
-  expect(JSON.parse(readFileSync(join(folder, "format.json"), "utf8"))).toEqual({ format: 3 });
+  expect(JSON.parse(readFileSync(join(folder, "format.json"), "utf8"))).toEqual({ format: 4 });
 });
 
 test.each(["", "{", "null", "[]", '{"format":"1"}', '{"format":0}', '{"format":1.5}'])(

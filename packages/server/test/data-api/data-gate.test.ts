@@ -99,6 +99,7 @@ test("[H1] the key decides the app", async () => {
       app,
       credential: {
         id: authorization.slice(10, 18),
+        writer: { credential: `key-${authorization.slice(10, 18)}` },
         permissions: FULL_PERMISSIONS,
         authority: undefined,
         mayAskPeers: true,
@@ -214,7 +215,8 @@ test("[A3] a key has the authority that its permissions give, created once", asy
     const { credential } = await admit(post({ authorization }), undefined, through);
     const { authority, ...rest } = credential;
     const id = authorization.slice(10, 18);
-    expect(rest).toEqual({ id, permissions, mayUpload, mayAskPeers });
+    const writer = { credential: `key-${id}` };
+    expect(rest).toEqual({ id, writer, permissions, mayUpload, mayAskPeers });
     expect(authority?.credential).toBe(rest.id);
     const again = await admit(post({ authorization }), undefined, through);
     expect(again.credential).toBe(credential);

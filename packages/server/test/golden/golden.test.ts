@@ -8,6 +8,7 @@ import {
   orphanedAttachments,
   type Problem,
   storedAttachments,
+  type TransactionRecord,
   takeUpload,
   verify,
 } from "@bigpeer/engine/store";
@@ -171,6 +172,24 @@ test.each(FORMATS)(
     });
     expect(outcomes).toBeGreaterThan(20);
     await close();
+  },
+);
+
+test.each(FORMATS)(
+  "[K97] the log of format %d names writers only from format 4 on",
+  async (format) => {
+    const { appFolder } = await goldenCopy(format);
+    const writers = await readStore(appFolder, ({ reader }) => {
+      const range = { from: "t", to: "u" };
+      const records = [...reader.entries(range)].map(({ value }) => value as TransactionRecord);
+      return records.map(({ by }) => by);
+    });
+    const known = writers.filter((by) => by !== undefined);
+    if (format < 4) expect(known).toEqual([]);
+    else {
+      expect(known).toContainEqual({ credential: "k1" });
+      expect(known).toContainEqual({ provider: "corp", user: "ann", peer: "pk:1" });
+    }
   },
 );
 

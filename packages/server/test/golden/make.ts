@@ -18,6 +18,7 @@ import {
   type StateOperation,
   type Store,
   stateToBytes,
+  type Transaction,
   takeUpload,
   type UploadStep,
   uploadDigest,
@@ -239,14 +240,16 @@ async function uploadAll(
   let digest: Uint8Array | undefined;
   for (const [i, steps] of uploads.entries()) {
     digest = uploadDigest(platform, digest, steps);
-    await takeUpload(store, { site, number: i + 1, digest, steps });
+    const by = { provider: "corp", user: "ann", peer: "pk:1" };
+    await takeUpload(store, { site, number: i + 1, digest, steps }, undefined, { by });
   }
 }
 
 async function write(store: Store, ...operations: Operation[]): Promise<void> {
-  await store.transact((transaction) => {
+  const apply = (transaction: Transaction): void => {
     for (const operation of operations) transaction.apply([operation]);
-  });
+  };
+  await store.transact(apply, { by: { credential: "k1" } });
 }
 
 function insert(

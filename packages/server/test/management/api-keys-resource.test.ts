@@ -22,7 +22,8 @@ function opened(
   until: number = Number.POSITIVE_INFINITY,
 ): unknown {
   const { id: appId } = api.registry.apps.named("default");
-  return { id: text.slice(3, 11), appId, permissions: readPermissions(permissions), until };
+  const name: unknown = expect.any(String);
+  return { id: text.slice(3, 11), name, appId, permissions: readPermissions(permissions), until };
 }
 
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);

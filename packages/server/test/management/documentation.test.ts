@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import { parseJson } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { CONSOLE_DATA } from "../../src/management/console-data.ts";
 import { RESOURCES } from "../../src/management/management-server.ts";
 import { STATUS_OF_TITLE } from "../../src/management/problem.ts";
 import { openDataApi } from "../support/data-api.ts";
@@ -16,7 +17,7 @@ const text = readFileSync(new URL("../../../../docs/management.md", import.meta.
 test("every request of the page gets the documented answer", async () => {
   const { server } = await openDataApi({ managementPort: 0 });
   const requests = readDocumentedRequests("management.md");
-  expect(requests.length).toBe(25);
+  expect(requests.length).toBe(28);
   for (const { method, path, body, status, answer } of requests) {
     const response = await fetch(server.managementUrl + path, {
       method,
@@ -34,9 +35,13 @@ test("the page has a row for every resource, with its methods", () => {
   });
   const byPath = (a: { path?: string | undefined }, b: { path?: string | undefined }): number =>
     (a.path ?? "") < (b.path ?? "") ? -1 : 1;
-  const served = RESOURCES.map(({ path, methods }) => {
-    return { path, methods: Object.keys(methods).toSorted() };
-  });
+  const served = [
+    ...RESOURCES.map(({ path, methods }) => {
+      return { path, methods: Object.keys(methods).toSorted() };
+    }),
+    ...CONSOLE_DATA.map(({ path, method }) => ({ path, methods: [method] })),
+    { path: "/metrics", methods: ["GET"] },
+  ];
   expect(rows.toSorted(byPath)).toEqual(served.toSorted(byPath));
 });
 

@@ -20,7 +20,7 @@ function makeGate(adminToken: string | undefined): ManagementGate {
 /** Who is let in, or why nobody is. */
 function admit(gate: ManagementGate, headers: Record<string, string>, isEncrypted = false): string {
   try {
-    return gate.admit({ ...handMadeRequest({ headers }), isEncrypted });
+    return gate.admit({ ...handMadeRequest({ headers }), isEncrypted }).actor;
   } catch (error) {
     if (error instanceof Problem) return `${error.status} ${error.title}`;
     if (error instanceof Refusal) return String(error.status);

@@ -4,6 +4,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ChangeFeed } from "@bigpeer/engine/changes";
 import { StatementRunner } from "@bigpeer/engine/query";
 import { MemoryDisk, MemoryKeyValue, Store } from "@bigpeer/engine/store";
 import { createStore, nodePlatform } from "@bigpeer/node";
@@ -23,6 +24,7 @@ function openMetrics(requestsInFlight = 0): Metrics {
     version: "1.2.3",
     requestsInFlight: () => requestsInFlight,
     appsKnown: () => 3,
+    changes: () => ({ count: 4, lineCount: 17 }),
     cluster: () => ({
       nodes: 3,
       ageSeconds: 0.5,
@@ -30,6 +32,13 @@ function openMetrics(requestsInFlight = 0): Metrics {
         { store: "registry", isEvaluating: true, sequence: 7 },
         { store: "a1", isEvaluating: false, sequence: 9 },
       ],
+    }),
+    backups: () => ({
+      done: 4,
+      failed: 1,
+      lastMs: 1_500,
+      lastSizeBytes: 7,
+      lastDurationMs: 250,
     }),
   });
   onTestFinished(() => metrics.close());
@@ -53,6 +62,7 @@ interface MemoryApp extends WatchedApp {
   readonly disk: MemoryDisk;
   readonly storage: MemoryKeyValue;
   readonly statements: StatementRunner;
+  readonly changes: ChangeFeed;
 }
 
 /** An app in memory: it has a folder, and no data file in it. */
@@ -63,7 +73,9 @@ async function memoryApp(id: string): Promise<MemoryApp> {
   const statements = new StatementRunner({ store, platform: nodePlatform, appId: id });
   const storeFolder = { store, folder: temporaryFolder() };
   const attachments = { partial: { count: 2 } };
-  return { id, storeFolder, statements, attachments, disk, storage };
+  const changes = new ChangeFeed({ store, platform: nodePlatform, appId: id });
+  onTestFinished(() => changes.close());
+  return { id, storeFolder, statements, attachments, changes, disk, storage };
 }
 
 const INSERT = "INSERT INTO cars DOCUMENTS ({'doors': 3}), ({'doors': 5})";
@@ -104,6 +116,16 @@ test("a node of a cluster shows the nodes, its age, and what it evaluates", asyn
     'bigpeer_cluster_evaluating{store="a1"}': 0,
     'bigpeer_cluster_sequence{store="registry"}': 7,
     'bigpeer_cluster_sequence{store="a1"}': 9,
+  });
+});
+
+test("backups by schedule are counted, with the time, duration and size of the last one", async () => {
+  expect(await samplesOf(openMetrics(), "bigpeer_backup")).toEqual({
+    'bigpeer_backups_total{outcome="done"}': 4,
+    'bigpeer_backups_total{outcome="failed"}': 1,
+    bigpeer_backup_last_timestamp_seconds: 1.5,
+    bigpeer_backup_last_duration_seconds: 0.25,
+    bigpeer_backup_last_bytes: 7,
   });
 });
 
@@ -250,13 +272,41 @@ test("waiting writes and running statements are shown while they last", async ()
   });
 });
 
+test("readers of changes are counted with their filters and the lines that are kept", async () => {
+  const metrics = openMetrics();
+  const app = await memoryApp("a1");
+  metrics.watchApp(app);
+  const open = () => app.changes.open({ collection: "cars" });
+  const readers = [open(), open(), app.changes.open({ collection: "cars", query: "doors > 4" })];
+  await app.statements.execute({ statement: INSERT });
+  let length = 0;
+  for (const reader of readers.slice(1)) {
+    const { lines } = await reader.next();
+    for (const { json } of lines) length += json.length;
+  }
+  expect(length).toBeGreaterThan(0);
+  expect(await samplesOf(metrics, "bigpeer_changes_")).toEqual({
+    bigpeer_changes_streams: 4,
+    bigpeer_changes_lines_total: 17,
+    'bigpeer_changes_readers{app="a1"}': 3,
+    'bigpeer_changes_groups{app="a1"}': 2,
+    'bigpeer_changes_kept_bytes{app="a1"}': length,
+  });
+  for (const reader of readers) reader.close();
+  expect(await samplesOf(metrics, "bigpeer_changes_groups")).toEqual({
+    'bigpeer_changes_groups{app="a1"}': 0,
+  });
+});
+
 test("the size of the data file is shown", async () => {
   const metrics = openMetrics();
   const folder = join(temporaryFolder(), "store");
   const storeFolder = await createStore(folder, testHost());
   const { store } = storeFolder;
   const statements = new StatementRunner({ store, platform: nodePlatform, appId: "a1" });
-  metrics.watchApp({ id: "a1", storeFolder, statements, attachments: { partial: { count: 0 } } });
+  const changes = new ChangeFeed({ store, platform: nodePlatform, appId: "a1" });
+  const attachments = { partial: { count: 0 } };
+  metrics.watchApp({ id: "a1", storeFolder, statements, attachments, changes });
   const { samples } = await read(metrics);
   expect(samples.get('bigpeer_store_file_bytes{app="a1"}')).toBeGreaterThan(0);
   await storeFolder.close();

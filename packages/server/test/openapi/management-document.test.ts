@@ -5,21 +5,32 @@
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
+import { checkFindByIdRequest, checkRemoteExecuteRequest } from "../../src/data-api/schemas.ts";
 import { ANSWER_SCHEMAS } from "../../src/management/answer-schemas.ts";
+import { CONSOLE_DATA } from "../../src/management/console-data.ts";
 import { RESOURCES } from "../../src/management/management-server.ts";
 import {
   checkAppChange,
+  checkConsoleQuery,
   checkKeyChange,
   checkNewApp,
   checkNewKey,
   checkNewProvider,
   checkNewReplication,
+  checkNewSink,
+  checkNewWebhook,
+  checkPermissionTrial,
   checkProviderChange,
+  checkProviderTest,
   checkReplicationChange,
   checkReplicationSecret,
+  checkResume,
   checkRotation,
   checkSettings,
   checkSettingsChange,
+  checkSignIn,
+  checkSinkChange,
+  checkWebhookChange,
   REQUEST_SCHEMAS,
 } from "../../src/management/schemas.ts";
 import { managementDocument } from "../../src/openapi/management-document.ts";
@@ -100,7 +111,11 @@ describe("the document describes this server", () => {
     const served = RESOURCES.flatMap(({ path, methods }) =>
       Object.keys(methods).map((method) => `${method.toLowerCase()} ${path}`),
     );
-    expect(operations.map(({ name }) => name).toSorted()).toEqual(served.toSorted());
+    const onData = CONSOLE_DATA.map(({ path, method }) => {
+      return `${method.toLowerCase()} /app/{app}${path}`;
+    });
+    const names = operations.map(({ name }) => name);
+    expect(names.toSorted()).toEqual(["get /metrics", ...served, ...onData].toSorted());
   });
 
   test("it is the same for every server: it does not have the configured names", async () => {
@@ -136,9 +151,12 @@ describe("the document describes this server", () => {
 
 describe("examples", () => {
   test("every operation has examples, in its request and its answers", () => {
-    for (const { at: place, name, operation } of operations) {
-      const request = operation["requestBody"] === undefined ? [] : ["requestBody"];
-      const parts = [...request, "responses/200", "responses/400"];
+    for (const { at: place, name } of operations) {
+      const parts = ["requestBody", "responses/200", "responses/400"].filter((part) => {
+        const media = fieldsIn(reader.at(`${place}/${part}/content`));
+        // An example is text, so contents of attachments have none.
+        return media.some((type) => type === "application/json" || type.endsWith("ndjson"));
+      });
       const isShown = (part: string): boolean =>
         examples.some(({ path }) => path.startsWith(`${place}/${part}/`));
       expect(
@@ -166,6 +184,17 @@ describe("examples", () => {
     ProviderChange: checkProviderChange,
     Settings: checkSettings,
     SettingsChange: checkSettingsChange,
+    NewWebhook: checkNewWebhook,
+    WebhookChange: checkWebhookChange,
+    NewSink: checkNewSink,
+    SinkChange: checkSinkChange,
+    Resume: checkResume,
+    SignIn: checkSignIn,
+    ConsoleQueryRequest: checkConsoleQuery,
+    PermissionTrial: checkPermissionTrial,
+    ProviderTest: checkProviderTest,
+    FindByIdRequest: checkFindByIdRequest,
+    RemoteExecuteRequest: checkRemoteExecuteRequest,
   };
 
   test("the requests pass the validation of the server", () => {

@@ -7,9 +7,11 @@ import type { Value, ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
 import { loginEndpoint } from "../../src/auth/login.ts";
 import { LOGIN_SCHEMAS } from "../../src/auth/login-schemas.ts";
+import { ChangeStreams } from "../../src/data-api/change-streams.ts";
 import { dataEndpoints } from "../../src/data-api/data-endpoints.ts";
 import { deviceEndpoints } from "../../src/data-api/device-endpoints.ts";
 import { DEVICE_SCHEMAS } from "../../src/data-api/device-schemas.ts";
+import { exportEndpoint } from "../../src/data-api/export.ts";
 import {
   checkCountRequest,
   checkFindByIdRequest,
@@ -169,12 +171,20 @@ describe("schemas", () => {
 });
 
 describe("the document describes this server", () => {
-  test("its operations are those of the data API, the devices, the attachments, and the login", () => {
+  test("its operations are those of the data API, the export, the devices, the attachments, and the login", () => {
     const gate = undefined as never;
     const remote = undefined as never;
     const host = { gate, transactionWaitMs: 0, publicUrl: undefined, remote };
     const endpoints = [
       ...dataEndpoints(host),
+      ...new ChangeStreams({
+        gate,
+        transactionWaitMs: 0,
+        elapsed: () => 0,
+        onRefused: () => undefined,
+        onFault: () => undefined,
+      }).endpoints,
+      exportEndpoint({ gate, folder: "" }),
       ...deviceEndpoints({ gate, syncOf: () => undefined }),
     ];
     const served = endpoints.flatMap(({ name, path, methods }) =>
@@ -281,10 +291,10 @@ describe("the document describes this server", () => {
 
 describe("examples", () => {
   test("every operation has examples, in its request and its answers", () => {
-    for (const { at: place, name, method } of operations.filter(
+    for (const { at: place, name, operation } of operations.filter(
       ({ path }) => !path.startsWith("/attachments/"),
     )) {
-      const request = method === "get" ? [] : ["requestBody"];
+      const request = operation["requestBody"] === undefined ? [] : ["requestBody"];
       const parts = [...request, "responses/200", "responses/400"];
       const isShown = (part: string): boolean =>
         media.some(({ path }) => path.startsWith(`${place}/${part}/`));

@@ -16,7 +16,7 @@ const TILL = { name: "till", permissions: FULL_PERMISSIONS };
 
 /** What the text of a key opens that was made as TILL: its id is in it. */
 function keyOfText(text: string, appId: string, until = Number.POSITIVE_INFINITY): KnownKey {
-  return { id: text.slice(3, 11), appId, permissions: TILL.permissions, until };
+  return { id: text.slice(3, 11), name: TILL.name, appId, permissions: TILL.permissions, until };
 }
 const CARS: Permissions = {
   read: { everything: false, queriesByCollection: { cars: ["colour == 'blue'"] } },
@@ -59,7 +59,7 @@ test("a drawn text opens nothing before it is added", async () => {
   expect(keys.isUnused).toBe(true);
   await keys.add(text, { appId, permissions: FULL_PERMISSIONS });
   const id = text.slice(3, 11);
-  expect(keys.find(text)).toEqual(keyOfText(text, appId));
+  expect(keys.find(text)).toEqual({ ...keyOfText(text, appId), name: `key-${id}` });
   expect(keys.get(appId, `key-${id}`).id).toBe(id);
 });
 

@@ -239,7 +239,7 @@ test("[M32] runs have their own log, displace no change entry, and do not notify
   const changes = entriesOf(registry);
   const app = registry.apps.get(ID);
   const audited = { action: "remote.execute", target: "app/shop", detail: "2 peers: SELECT" };
-  for (let i = 0; i < 3; i++) await registry.recordRun(ANN, audited);
+  for (let i = 0; i < 3; i++) await registry.record(ANN, audited, "runs");
   expect(registry.runs.list({ page: 1, size: 2 })).toEqual({
     entries: Array.from({ length: 2 }, () => ({ at: expect.any(Number), ...ANN, ...audited })),
     total: 3,

@@ -64,6 +64,7 @@ test("[H16] the first start creates a key with all permissions and a file that o
   expect(quickstart).toEqual({ path, shown: content });
   expect(registry.keys.find(content.apiKey)).toEqual({
     id: content.apiKey.slice(3, 11),
+    name: expect.any(String) as string,
     appId: app?.id,
     permissions: { read: { everything: true }, write: { everything: true }, remoteQuery: true },
     until: Number.POSITIVE_INFINITY,

@@ -228,6 +228,7 @@ test("an app of the first version gets a session key, once, and a key gets a nam
   });
   expect(registry.keys.find(text)).toEqual({
     id: "0a1b2c3d",
+    name: "key-0a1b2c3d",
     appId,
     permissions: FULL_PERMISSIONS,
     until: Number.POSITIVE_INFINITY,

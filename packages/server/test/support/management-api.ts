@@ -10,6 +10,7 @@ import { testHost } from "../../../node/test/support/store-host.ts";
 import { folderOfFile } from "../../../node/test/support/temporary-folder.ts";
 import { OpenApps } from "../../src/apps/open-apps.ts";
 import type { Config } from "../../src/config/config.ts";
+import { Deliveries } from "../../src/delivery/deliveries.ts";
 import { managementPages } from "../../src/documentation/management-pages.ts";
 import { type ManagementServer, startManagement } from "../../src/management/management-server.ts";
 import { Registry } from "../../src/registry/registry.ts";
@@ -112,9 +113,21 @@ export async function openManagement(changes: Partial<Config> = {}): Promise<Man
   });
   const { log, platform } = host;
   const pages = managementPages({ version: "0.0.0" });
-  const server = await startManagement({ config, registry, apps, pages, log, platform });
+  const deliveries = new Deliveries({
+    platform,
+    log,
+    attemptsMax: config.deliveryAttempts,
+    timeoutMs: config.deliveryTimeoutMs,
+    isClustered: false,
+    changesOf: (app) => app.changes,
+  });
+  deliveries.start({ registry, apps });
+  registry.onChange((change) => deliveries.registryChanged(change));
+  const options = { config, registry, apps, deliveries, pages, log, platform };
+  const server = await startManagement(options);
   afterAll(async () => {
     await server.close();
+    await deliveries.close();
     await apps.close();
     await registry.close();
   });

@@ -8,7 +8,7 @@ import type { EncodedAnswer } from "../../src/http/answer.ts";
 type Content = EncodedAnswer["content"];
 
 export function bytesOf(content: Content): Uint8Array {
-  assert(content.kind !== "stream", "bytes or a text, not a stream");
+  assert(content.kind !== "stream" && content.kind !== "live", "bytes or a text, not a stream");
   return content.kind === "text" ? Buffer.from(content.text) : content.bytes;
 }
 

@@ -78,6 +78,7 @@ test("[S7] the engine receives the owner of a credential, and the address of the
     {
       authority: undefined,
       credential: "jwt:p:ann",
+      writer: { credential: "jwt:p:ann" },
       expiresMs: 5_000,
       userId: "ann",
       identity: { role: "ann" },

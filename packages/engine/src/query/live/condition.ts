@@ -12,8 +12,9 @@ import { compile } from "../compile/expression.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
 import type { RowDocument } from "../frame/whole-document.ts";
 import type { SelectPlan } from "../plan/plan.ts";
-import { bindExpression, constantScope } from "../plan/scope.ts";
+import { bindExpression, constantScope, Slots } from "../plan/scope.ts";
 import { toId } from "../run/ids.ts";
+import { parseFilter } from "../syntax/parse-filter.ts";
 import { isQueryTerm } from "../syntax/statement-walk.ts";
 import type { Expression, SelectStatement, Use } from "../syntax/tree.ts";
 import { conjuncts, eachNode, readsSlot } from "../syntax/tree-walk.ts";
@@ -61,6 +62,16 @@ export function conditionOf(plan: SelectPlan, select: SelectStatement): Conditio
     slots: plan.slots,
     equalities: named === undefined ? equalities : [named, ...equalities],
   };
+}
+
+/** The condition of a filter of the data API. Throws a Fault. */
+export function filterCondition(collection: string, text: string): ConditionPlan {
+  const slots = new Slots();
+  const slot = slots.take();
+  const terms = [{ alias: "", slot, isUnnamed: true }];
+  const where = bindExpression(parseFilter(text), { slots, terms, variables: [] });
+  const equalities = conjuncts(where).flatMap((part) => equalityOf(part, slot));
+  return { collection, evaluate: compile(where), slot, slots: slots.count, equalities };
 }
 
 const ID_PATH = ["_id"];

@@ -38,7 +38,8 @@ export class TransactionWrite<T> implements ChoosingWrite<RememberedAnswer<T>> {
     const { context, request } = this.taskRun.task;
     const evaluate = (transaction: Transaction): Steps<RememberedAnswer<T>> =>
       this.#evaluate(transaction, choices);
-    return context.store.transactInSteps(evaluate, { requestId: request.requestId });
+    const { requestId, by } = request;
+    return context.store.transactInSteps(evaluate, { requestId, by });
   }
 
   /** May run several times: a write is evaluated again when a commit before it failed. */

@@ -6,6 +6,7 @@
 import type { Hello, OutcomeKind } from "@bigpeer/protocol";
 import type { Channel, Platform } from "../../platform.ts";
 import type { Authority } from "../../query/permission/authority.ts";
+import type { Writer } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import type { CheckUpload, Upload, UploadAnswer } from "../../store/upload.ts";
 import type { PresenceBoard, PresentSession } from "../device/presence-board.ts";
@@ -46,6 +47,8 @@ export interface SessionUpload {
   readonly upload: Upload;
   readonly check: CheckUpload;
   readonly credential: string;
+  /** The sender, as the log names it. */
+  readonly by: Writer;
   readonly channel: Channel;
   /** Bytes of its message. */
   readonly size: number;

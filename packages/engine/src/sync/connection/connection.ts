@@ -483,7 +483,8 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     });
     try {
       const check = this.#checkUpload;
-      const asked = { upload, check, credential, channel: this.#channel, size };
+      const by = { ...this.#admission?.writer, peer: this.description.key };
+      const asked = { upload, check, credential, by, channel: this.#channel, size };
       const answer = await this.#host.upload({ ...asked, isOpen: () => this.isOpen });
       let remembered: Promise<void> | undefined;
       if (answer.kind === "taken") {
@@ -492,8 +493,8 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
           allowance.use(spender, "refusedUploads");
         }
         const { description } = this;
-        const by = { peerKey: description.key, credential };
-        remembered = this.#host.remember(by, upload, answer.record);
+        const sender = { peerKey: description.key, credential };
+        remembered = this.#host.remember(sender, upload, answer.record);
       }
       this.#happen({ kind: "uploaded", site, number, answer });
       await remembered;

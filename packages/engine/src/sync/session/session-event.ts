@@ -14,6 +14,7 @@ import type {
   ValueObject,
 } from "@bigpeer/protocol";
 import type { Authority } from "../../query/permission/authority.ts";
+import type { Writer } from "../../store/records.ts";
 import type { Upload, UploadAnswer } from "../../store/upload.ts";
 import type { StreamOutcome } from "../stream/session-streams.ts";
 
@@ -30,6 +31,8 @@ export interface Admission {
   readonly authority: Authority | undefined;
   /** Identifies the key or token, so that the host finds the sessions that use it. */
   readonly credential: string;
+  /** The same for readers of the log. */
+  readonly writer?: Writer | undefined;
   /** When it expires, in milliseconds since 1970. */
   readonly expiresMs?: number | undefined;
   /** User that the provider named; undefined for an API key. */

@@ -15,7 +15,7 @@ import {
   referTo,
 } from "../../support/content-rig.ts";
 import { idOf } from "../../support/content-server.ts";
-import { reopen, welcome, write } from "../../support/peer-pair.ts";
+import { reopen, uploadAll, welcome, write } from "../../support/peer-pair.ts";
 
 const plain = (id: string): Operation => ({
   kind: "insert",
@@ -102,6 +102,25 @@ test("[S38] a server with another history gets the content again before the docu
   });
   expect(await uploads(each)).toHaveLength(0);
   expect(each.contents.device.awaited(10)).toHaveLength(1);
+});
+
+test("[S30] [S38] the content of an answered write that a restored server lacks is uploaded again at once", async () => {
+  const each = await contentRig();
+  const { pair, server, contents } = each;
+  const token = await contents.create(pieces("hello"));
+  await write(pair, referTo("a", token));
+  contents.start();
+  await vi.waitFor(() => expect(server.stored.has(token.id)).toBe(true));
+  await vi.waitFor(async () => expect(await uploads(each)).toHaveLength(1));
+  await uploadAll(pair);
+  expect(pair.peer.pendingCount).toBe(0);
+  server.stored.clear();
+  const rights = new Uint8Array([1]);
+  await pair.peer.welcome({ history: "restored", app: "app", rights, offsetMs: 0 });
+  contents.connected();
+  await pair.peer.reoffer(pair.peer.site, 0);
+  await vi.waitFor(() => expect(server.stored.has(token.id)).toBe(true));
+  await contents.close();
 });
 
 test("a content that the server refuses is reported, and its document does not wait for it", async () => {

@@ -8,14 +8,16 @@ import { stringifyJson } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { permissionsValue } from "../../../src/query/permission/permissions.ts";
 import { BY_NATURE, RULED, Tally } from "../../support/permission-answer.ts";
+import { type FeedTally, feedDifference } from "../../support/permission-feed.ts";
 import { RequestSource, shownRequest, worldOf } from "../../support/permission-fuzz.ts";
 import { REQUEST_KINDS } from "../../support/permission-kinds.ts";
 import { PermissionPair } from "../../support/permission-pair.ts";
-import { PLANTED_LEAKS } from "../../support/planted-leak.ts";
+import { FEED_LEAKS, PLANTED_LEAKS } from "../../support/planted-leak.ts";
 
 const BASE_SEED = Number(process.env["PERMISSION_SEED"] ?? 1);
 const WORLDS = 400;
 const REQUESTS_PER_WORLD = 50;
+const FEED_WORLDS = 60;
 
 /** So many of each kind must have been answered, not denied. */
 const EACH_MIN = 20;
@@ -83,6 +85,39 @@ test.each(PLANTED_LEAKS)("[P5] a planted hole is found: $name", async ({ plant }
     let found: string | undefined;
     for (let i = 0; i < WORLDS_PER_LEAK && found === undefined; i++) {
       found = await differenceIn(BASE_SEED + i, tally);
+    }
+    expect(found).toMatch(/expected/);
+  } finally {
+    mend();
+  }
+});
+
+async function feedDifferenceIn(seed: number, tally: FeedTally): Promise<string | undefined> {
+  const world = worldOf(seed);
+  const found = await feedDifference(world, tally);
+  if (found === undefined) return undefined;
+  const rules = stringifyJson(permissionsValue({ ...world, remoteQuery: false }));
+  return `seed ${seed}\n${rules}\n${found}`;
+}
+
+test("[C9] a change feed with rules shows every change of readable documents, and nothing of the others", async () => {
+  const tally = { lines: 0, hidden: 0, refused: 0 };
+  for (let seed = BASE_SEED; seed < BASE_SEED + FEED_WORLDS; seed++) {
+    const found = await feedDifferenceIn(seed, tally);
+    if (found !== undefined) throw new Error(found);
+  }
+  expect(tally.lines).toBeGreaterThan(FEED_WORLDS * 10);
+  expect(tally.hidden).toBeGreaterThan(FEED_WORLDS);
+  expect(tally.refused).toBeGreaterThan(FEED_WORLDS / 4);
+});
+
+test.each(FEED_LEAKS)("[C9] a planted hole in the feed is found: $name", async ({ plant }) => {
+  const tally = { lines: 0, hidden: 0, refused: 0 };
+  const mend = plant();
+  try {
+    let found: string | undefined;
+    for (let i = 0; i < WORLDS_PER_LEAK && found === undefined; i++) {
+      found = await feedDifferenceIn(BASE_SEED + i, tally);
     }
     expect(found).toMatch(/expected/);
   } finally {

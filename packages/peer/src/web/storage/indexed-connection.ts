@@ -77,8 +77,6 @@ export class IndexedConnection {
         const transaction = database.transaction(stores, "readwrite", { durability });
         return await writeOnce(transaction, (each) => write(each, attempt > 0));
       } catch (error) {
-        // A transaction is aborted before the event that says that its connection was closed.
-        if (nameOf(error) === "AbortError") await this.#options.wait(0);
         if (!this.#isRetried(error) || attempt >= REOPEN_WAITS_MS.length) throw this.#fault(error);
         this.#drop();
       }
@@ -156,9 +154,9 @@ export class IndexedConnection {
   #isRetried(error: unknown): boolean {
     if (this.#end !== undefined || this.#isClosed || error instanceof PeerError) return false;
     const name = nameOf(error);
-    // InvalidStateError: the connection is closing. AbortError: it was closed during a transaction.
-    if (name === "InvalidStateError" || name === "UnknownError") return true;
-    return name === "AbortError" && this.#database === undefined;
+    // InvalidStateError: the connection is closing. AbortError: it was closed during a transaction,
+    // which may be written all the same; the event that says so comes later.
+    return name === "InvalidStateError" || name === "UnknownError" || name === "AbortError";
   }
 
   #fault(error: unknown): PeerError {

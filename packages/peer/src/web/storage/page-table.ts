@@ -210,7 +210,9 @@ function splitPage(page: Page): Page[] {
   let start = 0;
   let partSize = 0;
   const cut = (end: number): void => {
-    const name = parts.length === 0 ? page.name : (keys[start] as Key);
+    const key = keys[start] as Key;
+    // The first page of a table may have keys below its name.
+    const name = parts.length === 0 && page.name < key ? page.name : key;
     const part = { keys: keys.slice(start, end), values: values.slice(start, end) };
     parts.push({ name, entries: EntryList.of(part), size: partSize });
     start = end;

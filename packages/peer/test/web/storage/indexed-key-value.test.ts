@@ -280,6 +280,16 @@ test("[K93] a connection that the browser drops is opened again, and the commit 
   }
 });
 
+test("[K93] a commit is repeated although the browser has not said yet that it closed the connection", async () => {
+  const disk = new SimulatedDisk();
+  const storage = await open(disk, { wait: () => Promise.resolve() });
+  const faults: TransactionFault[] = ["closed after commit"];
+  disk.faultAt = () => faults.shift();
+  await put(storage, { a: 1 });
+  disk.crash(disk.unsyncedCount);
+  expectState(await open(disk), { a: 1 });
+});
+
 test("[K93] reopening is given up after a bounded number of attempts, and tried again by the next commit", async () => {
   const disk = new SimulatedDisk();
   const storage = await open(disk);

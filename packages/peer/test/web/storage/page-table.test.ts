@@ -47,7 +47,8 @@ function expectPage(page: Page, next: Page | undefined): void {
   expect(keys.length).toBeGreaterThan(0);
   expect(keys.length).toBeLessThanOrEqual(PAGE_KEYS_MAX);
   if (keys.length > 1) expect(page.size).toBeLessThanOrEqual(PAGE_SIZE_MAX);
-  if (next !== undefined) expect((keys.at(-1) ?? "") < next.name).toBe(true);
+  if (next !== undefined)
+    expect((keys.at(-1) ?? "") < next.name && page.name < next.name).toBe(true);
   for (const block of blocks) expect(block.keys.length).toBeGreaterThan(0);
 }
 
@@ -57,8 +58,9 @@ const change = fc.tuple(
 );
 const step = fc.record({
   changes: fc.array(change, { maxLength: 60 }),
-  /** Removes all keys from here on. */
+  /** Removes all keys from here on, or all below. */
   cut: fc.option(fc.integer({ min: 0, max: 3000 }), { nil: undefined, freq: 6 }),
+  isCutBelow: fc.boolean(),
 });
 
 test("random changes agree with a sorted map, old tables stay, and pages keep their bounds", () => {
@@ -67,13 +69,15 @@ test("random changes agree with a sorted map, old tables stay, and pages keep th
       let table = new PageTable([]);
       const model = new Map<string, StoredValue>();
       const kept: [PageTable, Map<string, StoredValue>][] = [];
-      for (const { changes, cut } of steps) {
+      for (const { changes, cut, isCutBelow } of steps) {
         const writes = new Map<string, StoredValue | undefined>();
         for (const [key, size] of changes) {
           writes.set(key, size === undefined ? undefined : value(size));
         }
         if (cut !== undefined) {
-          for (const key of model.keys()) if (key >= `key ${cut}`) writes.set(key, undefined);
+          for (const key of model.keys()) {
+            if (key < `key ${cut}` === isCutBelow) writes.set(key, undefined);
+          }
         }
         kept.push([table, new Map(model)]);
         table = table.with(writes);
@@ -87,6 +91,21 @@ test("random changes agree with a sorted map, old tables stay, and pages keep th
     }),
     { numRuns: histories(150) },
   );
+});
+
+test("keys below the name of the first page are in order by the names of pages, when it is split", () => {
+  const large = (...keys: string[]): Change[] => keys.map((key) => [key, value(PAGE_SIZE_MAX / 2)]);
+  const table = new PageTable([])
+    .with(large("a", "b", "m", "n"))
+    .with([
+      ["a", undefined],
+      ["b", undefined],
+    ])
+    .with(large("c", "d", "e"));
+  const names = table.pages.map(({ name }) => name);
+  expect(names).toEqual(names.toSorted());
+  expect(keysIn(table, { from: "", to: "z" })).toEqual(["c", "d", "e", "m", "n"]);
+  for (const key of ["c", "d", "e", "m", "n"]) expect(table.get(key)).toBeDefined();
 });
 
 test("a change shares all pages that it does not touch", () => {

@@ -3,9 +3,9 @@
  */
 
 import type { ClusterConfig } from "../../config/config.ts";
+import { connectNats, type NatsConnection } from "../../nats/nats-connection.ts";
 import type { Log } from "../../observability/log.ts";
 import { checkNats } from "./nats-check.ts";
-import { connectNats, type NatsConnection } from "./nats-connection.ts";
 import { NatsLogs } from "./nats-logs.ts";
 import { checkPermissions } from "./nats-permissions.ts";
 

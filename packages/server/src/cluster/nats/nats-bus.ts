@@ -4,8 +4,8 @@
  */
 
 import { assert, decodeCbor, encodeCbor, PeerError, type Value } from "@bigpeer/protocol";
+import type { NatsConnection } from "../../nats/nats-connection.ts";
 import type { Bus } from "../bus.ts";
-import type { NatsConnection } from "./nats-connection.ts";
 import { subjectOf } from "./nats-subject.ts";
 
 export class NatsBus implements Bus {

@@ -7,7 +7,7 @@
  */
 
 import { PeerError } from "@bigpeer/protocol";
-import type { NatsConnection } from "./nats-connection.ts";
+import type { NatsConnection } from "../../nats/nats-connection.ts";
 import { type NatsServerState, statesByHttp, statesBySystemAccount } from "./nats-server-state.ts";
 
 /** The oldest version with which a cluster is supported. */

@@ -13,7 +13,11 @@ import type {
   SharedEntry,
   SharedLog,
 } from "@bigpeer/engine/cluster";
-import { JetStreamApiCodes, JetStreamApiError, type NatsConnection } from "./nats-connection.ts";
+import {
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type NatsConnection,
+} from "../../nats/nats-connection.ts";
 import type { NatsLogPlace } from "./nats-subject.ts";
 import { NatsTail } from "./nats-tail.ts";
 

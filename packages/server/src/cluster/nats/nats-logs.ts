@@ -19,7 +19,7 @@ import {
   RetentionPolicy,
   StorageType,
   type StreamConfig,
-} from "./nats-connection.ts";
+} from "../../nats/nats-connection.ts";
 import { NatsLog } from "./nats-log.ts";
 import { checkClusterName, type NatsLogPlace, subjectOf } from "./nats-subject.ts";
 

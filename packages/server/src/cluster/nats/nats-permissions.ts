@@ -11,7 +11,7 @@ import {
   type ConsumerConfig,
   DeliverPolicy,
   type NatsConnection,
-} from "./nats-connection.ts";
+} from "../../nats/nats-connection.ts";
 import type { NatsLogs } from "./nats-logs.ts";
 import { subjectOf } from "./nats-subject.ts";
 

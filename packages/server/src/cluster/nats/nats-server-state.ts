@@ -3,7 +3,7 @@
  * over HTTP, or through NATS by a user of the system account.
  */
 
-import { messageOf, type NatsConnection } from "./nats-connection.ts";
+import { messageOf, type NatsConnection } from "../../nats/nats-connection.ts";
 
 export interface NatsServerState {
   /** Differs for each start of a server. */

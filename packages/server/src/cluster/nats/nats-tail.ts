@@ -19,7 +19,7 @@ import {
   type JsMsg,
   messageOf,
   type NatsConnection,
-} from "./nats-connection.ts";
+} from "../../nats/nats-connection.ts";
 import type { NatsLogPlace } from "./nats-subject.ts";
 
 /** Of a batch, which has at most 100 messages too; four of the largest entries. */

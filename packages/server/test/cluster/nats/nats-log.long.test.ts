@@ -15,7 +15,7 @@ import { nodePlatform } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import type { NatsServer } from "../../../../../scripts/nats-cluster.mjs";
-import type { NatsConnection } from "../../../src/cluster/nats/nats-connection.ts";
+import type { NatsConnection } from "../../../src/nats/nats-connection.ts";
 import {
   appendUntilKnown,
   connectTo,

@@ -7,7 +7,7 @@ import type { LogTail, SharedEntry, SharedLog } from "@bigpeer/engine/cluster";
 import { assert } from "@bigpeer/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { NatsServer } from "../../../../../scripts/nats-cluster.mjs";
-import type { ConsumerInfo, NatsConnection } from "../../../src/cluster/nats/nats-connection.ts";
+import type { ConsumerInfo, NatsConnection } from "../../../src/nats/nats-connection.ts";
 import {
   appendUntilKnown,
   connectTo,

@@ -13,12 +13,12 @@ import {
   type NatsClusterOptions,
   startNatsCluster,
 } from "../../../../../scripts/nats-cluster.mjs";
+import { NatsLogs, type NatsLogsOptions } from "../../../src/cluster/nats/nats-logs.ts";
 import {
   connectNats,
   type NatsConnection,
   type NatsOptions,
-} from "../../../src/cluster/nats/nats-connection.ts";
-import { NatsLogs, type NatsLogsOptions } from "../../../src/cluster/nats/nats-logs.ts";
+} from "../../../src/nats/nats-connection.ts";
 
 const RETRY_MS = 50;
 

@@ -6,12 +6,16 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { NEWEST_ENTRY_FORMAT } from "@bigpeer/engine/cluster";
 
 const ROOT = fileURLToPath(new URL("../../../../../", import.meta.url));
 
 const PACKAGES = ["protocol", "engine", "node", "server"];
 
 export const NEXT_VERSION = "9.9.9";
+
+/** The newest format of log entries that it writes. */
+export const NEXT_ENTRY_FORMAT: number = NEWEST_ENTRY_FORMAT + 1;
 
 /** The program of the version under test. */
 export const THIS_PROGRAM: string = join(ROOT, "packages/server/dist/main.js");
@@ -27,7 +31,7 @@ export function makeNextVersion(folder: string): string {
   const version = join(folder, "packages/server/dist/config/version.js");
   replaceIn(version, /VERSION = "[^"]+"/, `VERSION = "${NEXT_VERSION}"`);
   const entry = join(folder, "packages/engine/dist/cluster/log-entry.js");
-  replaceIn(entry, /NEWEST_ENTRY_FORMAT = 1;/, "NEWEST_ENTRY_FORMAT = 2;");
+  replaceIn(entry, /NEWEST_ENTRY_FORMAT = \d+;/, `NEWEST_ENTRY_FORMAT = ${NEXT_ENTRY_FORMAT};`);
   return join(folder, "packages/server/dist/main.js");
 }
 

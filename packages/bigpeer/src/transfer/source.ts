@@ -1,0 +1,178 @@
+/**
+ * Source: a file or standard input as records, whatever its format and compression.
+ */
+
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import { createGunzip } from "node:zlib";
+import { CommandFailure, UsageError } from "../program/failure.ts";
+import type { ProgramHost } from "../program/host.ts";
+import { csvRecords } from "./csv-records.ts";
+import { lineRecords, listRecords } from "./json-records.ts";
+import { type RecordGroups, SourceFault } from "./source-record.ts";
+
+export const SOURCE_FORMATS = ["ndjson", "json", "csv"] as const;
+
+export type SourceFormat = (typeof SOURCE_FORMATS)[number];
+
+export interface SourceOptions {
+  /** A path, or `-` for standard input. */
+  readonly file: string;
+  /** By default that of the name, or else of the first letter. */
+  readonly format: SourceFormat | undefined;
+  readonly separator: string;
+}
+
+export interface Source {
+  /** Absolute; undefined for standard input. */
+  readonly path: string | undefined;
+  readonly format: SourceFormat;
+  /** Whether it is an answer of CouchDB, whose list `rows` holds the documents. */
+  readonly isCouch: boolean;
+  /** Compressed bytes; undefined for standard input. */
+  readonly size: number | undefined;
+  /** Compressed bytes that were read so far. */
+  readonly bytesRead: () => number;
+  readonly records: RecordGroups;
+}
+
+/** The name of the list in an answer of CouchDB is within the first bytes. */
+const HEAD_LENGTH = 4_096;
+const COUCH =
+  /^\s*\{\s*(?:"(?:total_rows|offset|update_seq)"\s*:\s*(?:\d+|null|"[^"]*")\s*,\s*)*"rows"\s*:\s*(?=\[)/;
+
+export async function openSource(options: SourceOptions, host: ProgramHost): Promise<Source> {
+  const isInput = options.file === "-";
+  const path = isInput ? undefined : resolve(host.folder, options.file);
+  const size = path === undefined ? undefined : await sizeOf(path);
+  const raw: Readable = path === undefined ? host.input : createReadStream(path);
+  let read = 0;
+  const counted = (async function* (): AsyncGenerator<Buffer> {
+    for await (const bytes of raw) {
+      host.signal.throwIfAborted();
+      read += (bytes as Buffer).length;
+      yield bytes as Buffer;
+    }
+  })();
+  const text = textOf(await unpacked(counted));
+  const { head, whole } = await peek(text);
+  const couch = COUCH.exec(head);
+  const format = options.format ?? formatOf(options.file, head, couch !== null);
+  const isCouch = couch !== null && format === "json";
+  const records = isCouch
+    ? listRecords(skipping(whole, couch[0]), "}")
+    : recordsOf(format, whole, options.separator);
+  return { path, format, isCouch, size, bytesRead: () => read, records };
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) throw new UsageError(`expected a file, found the folder ${path}`);
+    return found.size;
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new CommandFailure(`failed to read ${path}: ${(error as Error).message}`);
+  }
+}
+
+/** Gzip begins with these two bytes, whatever the name of the file. */
+async function unpacked(bytes: AsyncGenerator<Buffer>): Promise<AsyncIterable<Buffer>> {
+  const first = await bytes.next();
+  if (first.done === true) return (async function* () {})();
+  const all = (async function* (): AsyncGenerator<Buffer> {
+    yield first.value;
+    yield* bytes;
+  })();
+  const [one, two] = first.value;
+  if (one !== 0x1f || two !== 0x8b) return all;
+  const { Readable } = await import("node:stream");
+  const gunzip = createGunzip();
+  const packed = Readable.from(all, { objectMode: false });
+  packed.on("error", (error) => gunzip.destroy(error));
+  return packed.pipe(gunzip);
+}
+
+/** Throws SourceFault where a packed file ends too early. */
+async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new StringDecoder("utf8");
+  const place = { line: 1, column: 1 };
+  try {
+    for await (const part of bytes) {
+      const text = decoder.write(part);
+      if (text !== "") yield text;
+      pass(text, place);
+    }
+  } catch (error) {
+    const { code = "", message } = error as { readonly code?: string; readonly message: string };
+    if (!code.startsWith("Z_")) throw error;
+    throw new SourceFault(`expected more of the gzip file, found ${message}`, place);
+  }
+  const rest = decoder.end();
+  if (rest !== "") yield rest;
+}
+
+function pass(text: string, place: { line: number; column: number }): void {
+  let start = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", start)) {
+    place.line++;
+    place.column = 1;
+    start = at + 1;
+  }
+  place.column += text.length - start;
+}
+
+async function peek(
+  text: AsyncGenerator<string>,
+): Promise<{ readonly head: string; readonly whole: AsyncIterable<string> }> {
+  let head = "";
+  let failure: unknown;
+  try {
+    while (head.length < HEAD_LENGTH) {
+      const next = await text.next();
+      if (next.done === true) break;
+      head += next.value;
+    }
+  } catch (error) {
+    // It belongs behind the head.
+    failure = error;
+  }
+  head = head.replace(/^\ufeff/, "");
+  const whole = (async function* (): AsyncGenerator<string> {
+    if (head !== "") yield head;
+    if (failure !== undefined) throw failure;
+    yield* text;
+  })();
+  return { head, whole };
+}
+
+/** Spaces in place of what is skipped keep lines and columns. */
+async function* skipping(text: AsyncIterable<string>, prefix: string): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const piece of text) {
+    yield isFirst ? prefix.replaceAll(/[^\n]/g, " ") + piece.slice(prefix.length) : piece;
+    isFirst = false;
+  }
+}
+
+function formatOf(file: string, head: string, isCouch: boolean): SourceFormat {
+  const [, ending = ""] = /\.(\w+)(?:\.gz)?$/.exec(file.toLowerCase()) ?? [];
+  if (ending === "csv" || ending === "tsv") return "csv";
+  if (ending === "ndjson" || ending === "jsonl") return "ndjson";
+  const [first = ""] = head.trimStart();
+  if (first === "[" || isCouch) return "json";
+  if (first === "{" || first === "" || ending === "json") return "ndjson";
+  throw new UsageError(`${file}: expected JSON, or its format with --format csv`);
+}
+
+function recordsOf(
+  format: SourceFormat,
+  text: AsyncIterable<string>,
+  separator: string,
+): RecordGroups {
+  if (format === "csv") return csvRecords(text, separator);
+  return format === "json" ? listRecords(text) : lineRecords(text);
+}

@@ -1,0 +1,60 @@
+/**
+ * Documents: pages of them, and one with the types of its fields.
+ */
+import { type PageRequest, pageStatements } from "../data/document-page.ts";
+import { type TypedField, typedFields } from "../data/typed-fields.ts";
+import { execute, type Fields } from "./execute.ts";
+import { request } from "./request.ts";
+import { ofApp } from "./session.ts";
+
+export interface DocumentPage {
+  readonly rows: readonly Fields[];
+  readonly hasPrevious: boolean;
+  readonly hasNext: boolean;
+  readonly warnings: readonly string[];
+  /** Of the whole page, as the browser saw it. */
+  readonly ms: number;
+}
+
+export async function loadPage(
+  app: string,
+  page: PageRequest,
+  signal: AbortSignal,
+): Promise<DocumentPage> {
+  const start = performance.now();
+  const rows: Fields[] = [];
+  const warnings: string[] = [];
+  for (const { text, args } of pageStatements(page)) {
+    const result = await execute(app, text, { args, signal });
+    rows.push(...result.items);
+    warnings.push(...result.warnings.map(({ description }) => description));
+    if (rows.length > page.size) break;
+  }
+  const hasMore = rows.length > page.size;
+  const shown = rows.slice(0, page.size);
+  const { cursor } = page;
+  const isBackward = cursor !== undefined && "before" in cursor;
+  return {
+    rows: isBackward ? shown.toReversed() : shown,
+    hasPrevious: isBackward ? hasMore : cursor !== undefined,
+    hasNext: isBackward || hasMore,
+    warnings,
+    ms: performance.now() - start,
+  };
+}
+
+/** Undefined if there is no such document. */
+export async function loadDocument(
+  app: string,
+  { collection, id }: { readonly collection: string; readonly id: unknown },
+  signal: AbortSignal,
+): Promise<readonly TypedField[] | undefined> {
+  const body = { collection, id, serializedAs: "latestValuesAndTypes" };
+  const path = ofApp(app, "/store/findbyid");
+  const answer = await request<{ readonly fields: Fields | null }>(path, {
+    method: "POST",
+    body,
+    signal,
+  });
+  return answer.fields === null ? undefined : typedFields(answer.fields);
+}

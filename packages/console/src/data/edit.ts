@@ -1,0 +1,145 @@
+/**
+ * Edits of documents as statements, each with the edit that undoes it. A register that holds an
+ * object is declared, because a plain object would be written as a map.
+ */
+import { pathText, quoteName } from "../values/names.ts";
+import type { TypedField } from "./typed-fields.ts";
+
+export interface Edit {
+  /** What was done, for a message: `Changed price`. */
+  readonly title: string;
+  readonly collection: string;
+  readonly id: unknown;
+  readonly change: Change;
+}
+
+export type Change =
+  /** Writes a register. */
+  | { readonly kind: "set"; readonly path: readonly string[]; readonly value: unknown }
+  | {
+      readonly kind: "increment";
+      readonly path: readonly string[];
+      readonly by: number;
+      readonly isOld?: boolean;
+    }
+  | { readonly kind: "unset"; readonly path: readonly string[] }
+  /** Writes fields as they were, each with its type. */
+  | { readonly kind: "restore"; readonly fields: readonly TypedField[] }
+  | { readonly kind: "insert"; readonly fields: readonly TypedField[] }
+  | { readonly kind: "delete" };
+
+export interface EditStatement {
+  readonly text: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+export function statementOf({ collection, id, change }: Edit): EditStatement {
+  const name = quoteName(collection);
+  switch (change.kind) {
+    case "set": {
+      const { path, value } = change;
+      const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+      const target = isObject ? declared(name, [{ path, type: "register", value }]) : name;
+      const text = `UPDATE ${target} SET ${pathText(path)} = :value WHERE _id = :id`;
+      return { text, args: { value, id } };
+    }
+    case "increment": {
+      const word = change.isOld === true ? "PN_INCREMENT" : "INCREMENT";
+      const text = `UPDATE ${name} APPLY ${pathText(change.path)} ${word} BY :by WHERE _id = :id`;
+      return { text, args: { by: change.by, id } };
+    }
+    case "unset":
+      return {
+        text: `UPDATE ${name} UNSET ${pathText(change.path)} WHERE _id = :id`,
+        args: { id },
+      };
+    case "restore":
+      return restoration(name, id, change.fields);
+    case "insert": {
+      const document = { _id: id, ...objectOf(change.fields) };
+      const text = `INSERT INTO ${declared(name, change.fields)} DOCUMENTS (:document)`;
+      return { text, args: { document } };
+    }
+    default:
+      return { text: `DELETE FROM ${name} WHERE _id = :id`, args: { id } };
+  }
+}
+
+/** Counters begin again with their value; all else is written. */
+function restoration(name: string, id: unknown, fields: readonly TypedField[]): EditStatement {
+  const counters = fields.filter(({ type }) => type === "counter");
+  const others = fields.filter(({ type }) => type === "register" || type === "attachment");
+  const args: Record<string, unknown> = { id };
+  const restarts = counters.map(
+    ({ path, value }) => `${pathText(path)} RESTART WITH ${Number(value)}`,
+  );
+  const writes = others.map(({ path, value }, i) => {
+    args[`v${i}`] = value;
+    return `${pathText(path)} = :v${i}`;
+  });
+  const apply = restarts.length === 0 ? "" : ` APPLY ${restarts.join(", ")}`;
+  const set = writes.length === 0 ? "" : ` SET ${writes.join(", ")}`;
+  return { text: `UPDATE ${declared(name, others)}${apply}${set} WHERE _id = :id`, args };
+}
+
+/** The edit that takes this one back. `fields` are those of the document before it. */
+export function inverseOf(edit: Edit, fields: readonly TypedField[]): Edit {
+  return { ...edit, title: `Undid: ${edit.title}`, change: inverseChange(edit.change, fields) };
+}
+
+function inverseChange(change: Change, fields: readonly TypedField[]): Change {
+  if (change.kind === "insert") return { kind: "delete" };
+  if (change.kind === "delete") return { kind: "insert", fields };
+  if (change.kind === "increment") return { ...change, by: -change.by };
+  if (change.kind === "restore") return change;
+  const { path } = change;
+  const former = fields.filter((field) => isSamePath(field.path.slice(0, path.length), path));
+  return former.length === 0 ? { kind: "unset", path } : { kind: "restore", fields: former };
+}
+
+function isSamePath(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((step, i) => step === b[i]);
+}
+
+/** The collection with the types that a plain value would not have: counters, and objects as registers. */
+export function declared(name: string, fields: readonly TypedField[]): string {
+  const needed = fields.filter(({ type, value }) => {
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return type === "counter" || type === "attachment" || (type === "register" && isObject);
+  });
+  const text = declarations(needed.map(({ path, type }) => ({ path, type })));
+  return text === "" ? name : `COLLECTION ${name} (${text})`;
+}
+
+interface Declaration {
+  readonly path: readonly string[];
+  readonly type: string;
+}
+
+function declarations(all: readonly Declaration[]): string {
+  const names = [...new Set(all.map(({ path }) => path[0] ?? ""))];
+  return names
+    .map((name) => {
+      const own = all.filter(({ path }) => path[0] === name);
+      const leaf = own.find(({ path }) => path.length === 1);
+      if (leaf !== undefined) return `${quoteName(name)} ${leaf.type.toUpperCase()}`;
+      const inner = own.map(({ path, type }) => ({ path: path.slice(1), type }));
+      return `${quoteName(name)} MAP (${declarations(inner)})`;
+    })
+    .join(", ");
+}
+
+/** The fields as a plain object. */
+export function objectOf(fields: readonly TypedField[]): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const { path, value } of fields) {
+    let target = result;
+    for (const step of path.slice(0, -1)) {
+      target[step] ??= {};
+      target = target[step] as Record<string, unknown>;
+    }
+    target[path.at(-1) ?? ""] =
+      typeof value === "object" && value !== null ? structuredClone(value) : value;
+  }
+  return result;
+}

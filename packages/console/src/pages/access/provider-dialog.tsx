@@ -1,0 +1,273 @@
+/**
+ * Creates an auth provider, or changes one.
+ */
+import { ApiError, request } from "../../api/request.ts";
+import { ofApp } from "../../api/session.ts";
+import { useState, type VNode } from "../../kit/preact.ts";
+import { useAction } from "../../kit/use-action.ts";
+import { Checkbox, SelectField, TextArea, TextField } from "../../ui/field.tsx";
+import { FormDialog } from "../../ui/form-dialog.tsx";
+import { showToast } from "../../ui/toast.tsx";
+import { PermissionFields } from "./permission-fields.tsx";
+import { isComplete } from "./permission-form.ts";
+import type { TrialCaller } from "./permission-trial.ts";
+import {
+  type KeySource,
+  NEW_PROVIDER,
+  type Provider,
+  type ProviderForm,
+  type ProviderType,
+  providerConfig,
+  providerForm,
+} from "./provider-form.ts";
+
+const TYPES = [
+  { value: "jwt", title: "JWT: tokens of an issuer that you trust" },
+  { value: "tokenWebhook", title: "Webhook: a server of yours checks tokens" },
+  { value: "anonymous", title: "Shared token: users without tokens of their own" },
+];
+
+const KEY_SOURCES = [
+  { value: "jwksUrl", title: "Address of a key set" },
+  { value: "secret", title: "Shared secret (HS256)" },
+  { value: "jwks", title: "Key set" },
+];
+
+export interface ProviderDialogProps {
+  readonly app: string;
+  /** The provider to change; a new one without it. */
+  readonly provider?: Provider;
+  readonly onClose: () => void;
+  readonly onSaved: () => Promise<void>;
+}
+
+export function ProviderDialog({ app, provider, onClose, onSaved }: ProviderDialogProps): VNode {
+  const [form, setForm] = useState<ProviderForm>(() =>
+    provider === undefined ? NEW_PROVIDER : providerForm(provider),
+  );
+  const change = (changes: Partial<ProviderForm>): void => setForm({ ...form, ...changes });
+  const action = useAction();
+  const save = async (): Promise<void> => {
+    const config = providerConfig(form, provider?.config);
+    const name = form.name.trim();
+    const path = ofApp(app, "/provider");
+    if (provider === undefined) {
+      await refuseTaken(path, name);
+      await request(path, { method: "POST", body: { name, config } });
+    } else {
+      const own = `${path}/${encodeURIComponent(provider.name)}`;
+      await request(own, { method: "PUT", body: { config } });
+    }
+    await onSaved();
+    showToast({ text: `The provider ${name} is saved.` });
+    onClose();
+  };
+  const isNew = provider === undefined;
+  return (
+    <FormDialog
+      title={isNew ? "New auth provider" : `Auth provider ${provider.name}`}
+      action={isNew ? "Create" : "Save"}
+      state={action}
+      isDisabled={form.name.trim() === "" || !isComplete(form.permission)}
+      onClose={onClose}
+      onSubmit={() => void action.run(save)}
+    >
+      {isNew ? (
+        <>
+          <TextField
+            label="Name"
+            autofocus
+            value={form.name}
+            onInput={(name) => change({ name })}
+          />
+          <SelectField
+            label="Type"
+            value={form.type}
+            choices={TYPES}
+            onChange={(type) => change({ type: type as ProviderType })}
+          />
+        </>
+      ) : null}
+      <TypeFields form={form} isNew={isNew} onChange={change} />
+      {form.type === "tokenWebhook" ? (
+        <p class="hint">The webhook answers with the permissions of each user.</p>
+      ) : (
+        <UserPermissions app={app} form={form} onChange={change} />
+      )}
+    </FormDialog>
+  );
+}
+
+/** POST would replace a provider with the name. */
+async function refuseTaken(path: string, name: string): Promise<void> {
+  const known = await request(`${path}/${encodeURIComponent(name)}`).catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  });
+  if (known !== undefined) throw new Error(`there is a provider named ${name} already`);
+}
+
+interface TypeFieldsProps {
+  readonly form: ProviderForm;
+  readonly isNew: boolean;
+  readonly onChange: (changes: Partial<ProviderForm>) => void;
+}
+
+function TypeFields({ form, isNew, onChange }: TypeFieldsProps): VNode {
+  switch (form.type) {
+    case "anonymous":
+      return <SharedTokenFields form={form} isNew={isNew} onChange={onChange} />;
+    case "tokenWebhook":
+      return (
+        <TextField
+          label="Address of the webhook"
+          type="url"
+          placeholder="https://example.com/login"
+          value={form.webhookUrl}
+          onInput={(webhookUrl) => onChange({ webhookUrl })}
+        />
+      );
+    default:
+      return <JwtFields form={form} isNew={isNew} onChange={onChange} />;
+  }
+}
+
+const UNCHANGED = "Leave it empty to keep the one that there is.";
+
+function SharedTokenFields({ form, isNew, onChange }: TypeFieldsProps): VNode {
+  return (
+    <>
+      <TextField
+        label="Shared token"
+        isCode
+        hint={isNew ? "At least 16 characters" : UNCHANGED}
+        value={form.sharedToken}
+        onInput={(sharedToken) => onChange({ sharedToken })}
+      />
+      <TextField
+        label="Length of a session, in seconds"
+        type="number"
+        value={form.sessionLength}
+        onInput={(sessionLength) => onChange({ sessionLength })}
+      />
+      <Checkbox
+        label="Only clients on the same machine"
+        isChecked={form.loopbackOnly}
+        onChange={(loopbackOnly) => onChange({ loopbackOnly })}
+      />
+    </>
+  );
+}
+
+function JwtFields({ form, isNew, onChange }: TypeFieldsProps): VNode {
+  return (
+    <>
+      <SelectField
+        label="Keys that verify the tokens"
+        value={form.keySource}
+        choices={KEY_SOURCES}
+        onChange={(source) => onChange({ keySource: source as KeySource })}
+      />
+      {form.keySource === "jwksUrl" ? (
+        <TextField
+          label="Address of the key set"
+          type="url"
+          placeholder="https://id.example/.well-known/jwks.json"
+          value={form.jwksUrl}
+          onInput={(jwksUrl) => onChange({ jwksUrl })}
+        />
+      ) : null}
+      {form.keySource === "secret" ? (
+        <TextField
+          label="Secret"
+          isCode
+          hint={isNew ? "At least 32 bytes" : UNCHANGED}
+          value={form.secret}
+          onInput={(secret) => onChange({ secret })}
+        />
+      ) : null}
+      {form.keySource === "jwks" ? (
+        <TextArea label="Key set (JSON)" value={form.jwks} onInput={(jwks) => onChange({ jwks })} />
+      ) : null}
+      <div class="form-grid">
+        <TextField
+          label="Issuer (optional)"
+          value={form.issuer}
+          onInput={(issuer) => onChange({ issuer })}
+        />
+        <TextField
+          label="Audience (optional)"
+          hint="By default the id of the app"
+          value={form.audience}
+          onInput={(audience) => onChange({ audience })}
+        />
+      </div>
+    </>
+  );
+}
+
+interface UserPermissionsProps {
+  readonly app: string;
+  readonly form: ProviderForm;
+  readonly onChange: (changes: Partial<ProviderForm>) => void;
+}
+
+function UserPermissions({ app, form, onChange }: UserPermissionsProps): VNode {
+  const [userId, setUserId] = useState("");
+  const [claims, setClaims] = useState("");
+  return (
+    <>
+      {form.type === "jwt" ? (
+        <Checkbox
+          label="Users whose tokens have no permissions get these"
+          isChecked={form.hasPermission}
+          onChange={(hasPermission) => onChange({ hasPermission })}
+        />
+      ) : null}
+      {form.type === "jwt" && !form.hasPermission ? null : (
+        <>
+          <div class="form-grid">
+            <TextField
+              label="Try as the user"
+              hint="The value of :userId"
+              value={userId}
+              onInput={setUserId}
+            />
+            <TextField
+              label="With the claims (JSON)"
+              isCode
+              placeholder='{"team": "red"}'
+              fault={claimsOf(claims) === undefined ? "expected an object in JSON" : undefined}
+              value={claims}
+              onInput={setClaims}
+            />
+          </div>
+          <PermissionFields
+            app={app}
+            form={form.permission}
+            caller={callerOf(userId, claims)}
+            onChange={(permission) => onChange({ permission })}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+function callerOf(userId: string, claims: string): TrialCaller {
+  return {
+    userId: userId.trim() === "" ? "someone" : userId.trim(),
+    claims: claimsOf(claims) ?? {},
+  };
+}
+
+function claimsOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

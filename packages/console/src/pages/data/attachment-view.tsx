@@ -1,0 +1,83 @@
+/**
+ * An attachment of a document: its name and size, a preview of images and texts, and its download.
+ */
+import { ApiError, requestRaw } from "../../api/request.ts";
+import { ofApp } from "../../api/session.ts";
+import { useEffect, useState, type VNode } from "../../kit/preact.ts";
+import { Button } from "../../ui/button.tsx";
+import { ErrorMessage } from "../../ui/error-message.tsx";
+import { type AttachmentToken, isAttachment, sizeText } from "../../values/show-value.ts";
+
+const IMAGE = /\.(png|jpe?g|gif|webp|avif|svg)$/i;
+const TEXT = /\.(txt|md|json|csv|log|xml|yaml|yml)$/i;
+const TEXT_MAX = 4000;
+const IMAGE_TYPES: Readonly<Record<string, string>> = { jpg: "jpeg", svg: "svg+xml" };
+
+export interface AttachmentViewProps {
+  readonly app: string;
+  readonly token: unknown;
+}
+
+export function AttachmentView({ app, token }: AttachmentViewProps): VNode {
+  if (!isAttachment(token)) return <span class="grow muted">no content</span>;
+  return <KnownAttachment app={app} token={token} />;
+}
+
+interface KnownAttachmentProps {
+  readonly app: string;
+  readonly token: AttachmentToken;
+}
+
+type Preview = { readonly image: string } | { readonly text: string };
+
+function KnownAttachment({ app, token }: KnownAttachmentProps): VNode {
+  const [preview, setPreview] = useState<Preview>();
+  const [error, setError] = useState<ApiError>();
+  const path = ofApp(app, `/attachments/${encodeURIComponent(token.id)}`);
+  const name = token.metadata?.["name"] ?? "attachment";
+  useEffect(() => {
+    const url = preview !== undefined && "image" in preview ? preview.image : undefined;
+    return () => {
+      if (url !== undefined) URL.revokeObjectURL(url);
+    };
+  }, [preview]);
+  const show = async (): Promise<void> => {
+    try {
+      setPreview(await previewOf(path, name));
+    } catch (fault) {
+      setError(ApiError.from(fault));
+    }
+  };
+  const hasPreview = IMAGE.test(name) || TEXT.test(name);
+  return (
+    <span class="grow attachment">
+      <span class="toolbar">
+        <span class="cut">{name}</span>
+        <span class="muted">{sizeText(token.len)}</span>
+        {hasPreview && preview === undefined ? (
+          <Button onClick={() => void show()}>Preview</Button>
+        ) : null}
+        <a href={path} download={name}>
+          Download
+        </a>
+      </span>
+      {preview === undefined ? null : "image" in preview ? (
+        <img class="attachment-image" src={preview.image} alt={`Preview of ${name}`} />
+      ) : (
+        <pre class="attachment-text" tabIndex={0}>
+          {preview.text}
+        </pre>
+      )}
+      <ErrorMessage error={error} />
+    </span>
+  );
+}
+
+async function previewOf(path: string, name: string): Promise<Preview> {
+  const response = await requestRaw(path);
+  if (TEXT.test(name)) return { text: (await response.text()).slice(0, TEXT_MAX) };
+  const ending = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
+  const type = `image/${IMAGE_TYPES[ending] ?? ending}`;
+  const blob = new Blob([await response.arrayBuffer()], { type });
+  return { image: URL.createObjectURL(blob) };
+}

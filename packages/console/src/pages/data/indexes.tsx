@@ -1,0 +1,245 @@
+/**
+ * The indexes of a collection: how far their build is, how often they are used, and which ones recent
+ * statements would need.
+ */
+
+import { type Advice, type IndexReport, type IndexUse, loadIndexReport } from "../../api/advice.ts";
+import type { Collection, CollectionIndex } from "../../api/collections.ts";
+import { execute } from "../../api/execute.ts";
+import { ApiError } from "../../api/request.ts";
+import { parseSort } from "../../data/document-page.ts";
+import { useState, type VNode } from "../../kit/preact.ts";
+import { type Loaded, useLoad } from "../../kit/use-load.ts";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { confirmed, Dialog } from "../../ui/dialog.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { ErrorMessage } from "../../ui/error-message.tsx";
+import { TextField } from "../../ui/field.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { showToast } from "../../ui/toast.tsx";
+import { pathText, quoteName } from "../../values/names.ts";
+import { countText } from "../../values/show-value.ts";
+
+export interface IndexesProps {
+  readonly app: string;
+  readonly collection: string;
+  readonly found: Collection | undefined;
+  readonly onChange: () => Promise<void>;
+}
+
+export function Indexes({ app, collection, found, onChange }: IndexesProps): VNode {
+  const [isCreating, setCreating] = useState(false);
+  const version = `${collection} ${found?.indexes.length ?? 0}`;
+  const report = useLoad(version, (signal) => loadIndexReport({ app, collection, signal }), {
+    isKept: true,
+  });
+  const run = async (text: string, title: string): Promise<void> => {
+    await execute(app, text);
+    showToast({ text: title });
+    await onChange();
+  };
+  const drop = async ({ name }: CollectionIndex): Promise<void> => {
+    const isConfirmed = await confirmed({
+      title: `Drop the index ${name}?`,
+      text: <p>Statements on {collection} then work without it. You can create it again.</p>,
+      action: "Drop",
+      isDestructive: true,
+    });
+    if (!isConfirmed) return;
+    const text = `DROP INDEX ${quoteName(name)} ON ${quoteName(collection)}`;
+    await run(text, `Dropped ${name}`).catch(showFailure);
+  };
+  return (
+    <>
+      <div class="toolbar">
+        <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+          Create index
+        </Button>
+      </div>
+      <Table
+        label="Indexes"
+        columns={[
+          ...COLUMNS,
+          ...useColumns(report.value?.uses),
+          dropColumn((index) => void drop(index)),
+        ]}
+        rows={found?.indexes ?? []}
+        keyOf={({ name }) => name}
+        empty={<Empty title="This collection has no index" />}
+      />
+      <IndexAdvice
+        report={report}
+        onCreate={({ statement }) => void run(statement, "Created the index").catch(showFailure)}
+      />
+      {isCreating ? (
+        <CreateIndex collection={collection} onCreate={run} onClose={() => setCreating(false)} />
+      ) : null}
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<CollectionIndex>[] = [
+  { title: "Index", cell: ({ name }) => <span class="code">{name}</span> },
+  {
+    title: "Fields",
+    cell: ({ fields }) => (
+      <span class="code">
+        {fields
+          .map(({ path, isDescending }) => pathText(path) + (isDescending ? " DESC" : ""))
+          .join(", ")}
+      </span>
+    ),
+  },
+  { title: "State", cell: (index) => <IndexState index={index} /> },
+];
+
+/** How often recent statements use an index. */
+function useColumns(uses: IndexReport["uses"] | undefined): readonly Column<CollectionIndex>[] {
+  const useOf = ({ name }: CollectionIndex): IndexUse | undefined => uses?.get(name);
+  return [
+    {
+      title: "Recent uses",
+      isNumber: true,
+      cell: (index) => (uses === undefined ? "…" : countText(useOf(index)?.count ?? 0)),
+    },
+    { title: "Last used", cell: (index) => <Time at={useOf(index)?.lastAt} /> },
+  ];
+}
+
+function dropColumn(onDrop: (index: CollectionIndex) => void): Column<CollectionIndex> {
+  return {
+    title: "Drop",
+    isTitleHidden: true,
+    isNumber: true,
+    cell: (index) => (
+      <IconButton label={`Drop ${index.name}`} icon="trash" onClick={() => onDrop(index)} />
+    ),
+  };
+}
+
+function IndexState({ index }: { readonly index: CollectionIndex }): VNode {
+  const { progress } = index;
+  if (index.state === "complete" || progress === null) return <span>ready</span>;
+  const { done, total } = progress;
+  return (
+    <span class="index-progress">
+      <progress value={done} max={Math.max(total, 1)} aria-label={`Build of ${index.name}`} />
+      <span class="muted">
+        {countText(done)} of {countText(total)}
+      </span>
+    </span>
+  );
+}
+
+interface IndexAdviceProps {
+  readonly report: Loaded<IndexReport>;
+  readonly onCreate: (advice: Advice) => void;
+}
+
+function IndexAdvice({ report, onCreate }: IndexAdviceProps): VNode {
+  const columns: readonly Column<Advice>[] = [
+    { title: "Index", cell: ({ statement }) => <span class="code">{statement}</span> },
+    { title: "Because of", cell: ({ because }) => <span class="code cut">{because}</span> },
+    {
+      title: "Create",
+      isTitleHidden: true,
+      isNumber: true,
+      cell: (each) => <Button onClick={() => onCreate(each)}>Create this index</Button>,
+    },
+  ];
+  return (
+    <section class="advice" aria-label="Advice">
+      <h3>Advice</h3>
+      <p class="muted">Indexes that recent statements on this collection would use.</p>
+      <ErrorMessage error={report.error} onRetry={() => void report.reload()} />
+      {report.value === undefined ? null : (
+        <Table
+          label="Advice"
+          columns={columns}
+          rows={report.value.advice}
+          keyOf={({ statement }) => statement}
+          empty={<p class="muted">None is missing.</p>}
+        />
+      )}
+    </section>
+  );
+}
+
+interface CreateIndexProps {
+  readonly collection: string;
+  readonly onCreate: (text: string, title: string) => Promise<void>;
+  readonly onClose: () => void;
+}
+
+function CreateIndex({ collection, onCreate, onClose }: CreateIndexProps): VNode {
+  const [fields, setFields] = useState("");
+  const [name, setName] = useState("");
+  const [error, setError] = useState<ApiError>();
+  const sorts = fields
+    .split(",")
+    .map((part) =>
+      parseSort(
+        part.trim().toLowerCase().endsWith(" desc")
+          ? `${part.trim().slice(0, -" desc".length)} desc`
+          : part.trim(),
+      ),
+    );
+  const keys = sorts.flatMap((sort) => (sort === undefined ? [] : [sort]));
+  const suggested = `by_${keys.map(({ path }) => path.join("_")).join("_")}`.replaceAll(
+    /\W+/g,
+    "_",
+  );
+  const create = async (): Promise<void> => {
+    const index = name === "" ? suggested : name;
+    const list = keys.map(
+      ({ path, isDescending }) => pathText(path) + (isDescending ? " DESC" : ""),
+    );
+    const text = `CREATE INDEX ${quoteName(index)} ON ${quoteName(collection)} (${list.join(", ")})`;
+    try {
+      await onCreate(text, `Created ${index}`);
+      onClose();
+    } catch (fault) {
+      setError(ApiError.from(fault));
+    }
+  };
+  return (
+    <Dialog
+      title="Create an index"
+      size="small"
+      onClose={onClose}
+      onSubmit={() => void create()}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button isSubmit kind="primary" isDisabled={keys.length === 0}>
+            Create
+          </Button>
+        </>
+      }
+    >
+      <TextField
+        label="Fields"
+        value={fields}
+        onInput={setFields}
+        isCode
+        autofocus
+        isRequired
+        placeholder="state, placedAt desc"
+        hint="Paths with commas between them; desc after one turns its order."
+      />
+      <TextField
+        label="Name"
+        value={name}
+        onInput={setName}
+        isCode
+        placeholder={keys.length === 0 ? "by_state" : suggested}
+      />
+      <ErrorMessage error={error} />
+    </Dialog>
+  );
+}
+
+function showFailure(error: unknown): void {
+  showToast({ text: ApiError.from(error).message, kind: "error" });
+}

@@ -1,0 +1,122 @@
+/**
+ * Pages of documents: the pages one after the other have all documents in their order, whatever the
+ * types of their ids.
+ */
+import { expect, test } from "vitest";
+import { openPeer, type Peer } from "../../peer/src/index.ts";
+import {
+  type Cursor,
+  formatCursor,
+  formatSort,
+  type PageRequest,
+  pageStatements,
+  parseCursor,
+  parseSort,
+} from "../src/data/document-page.ts";
+import { EVERYTHING } from "../src/data/filter.ts";
+
+const APP = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
+
+const IDS: readonly unknown[] = [
+  false,
+  true,
+  -3,
+  0,
+  7,
+  "",
+  "a",
+  "b",
+  "z",
+  [],
+  [1],
+  [2],
+  {},
+  { k: 1 },
+];
+
+const FIRST: PageRequest = {
+  collection: "docs",
+  condition: EVERYTHING,
+  sort: undefined,
+  cursor: undefined,
+  size: 3,
+};
+
+async function openDocuments(ids: readonly unknown[]): Promise<Peer> {
+  const peer = await openPeer({ appId: APP, url: "http://127.0.0.1:9", memory: true, token: "t" });
+  const all = ids.map((id, i) => ({ _id: id, n: i % 4, isOdd: i % 2 === 1 }));
+  await peer.store.execute("INSERT INTO docs DOCUMENTS (:all)", { all });
+  return peer;
+}
+
+/** As the console does: statement after statement until the page is full. */
+async function idsOf(peer: Peer, request: PageRequest): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for (const { text, args } of pageStatements(request)) {
+    const { items } = await peer.store.execute(text, { ...args });
+    found.push(...items.map(({ _id }) => _id));
+    if (found.length > request.size) break;
+  }
+  return found;
+}
+
+test.each([
+  ["all documents", EVERYTHING, IDS],
+  [
+    "a filter",
+    { text: "isOdd OR n = :n", args: { n: 0 } },
+    IDS.filter((_, i) => i % 2 === 1 || i % 4 === 0),
+  ],
+])("pages forward and backward have %s in the order of ids", async (_, condition, expected) => {
+  const peer = await openDocuments(IDS);
+  const forward: unknown[] = [];
+  for (let cursor: Cursor | undefined; ; cursor = { after: forward.at(-1) }) {
+    const page = await idsOf(peer, { ...FIRST, condition, cursor });
+    forward.push(...page.slice(0, 3));
+    if (page.length <= 3) break;
+  }
+  expect(forward).toEqual(expected);
+  const backward: unknown[] = [];
+  for (let cursor: Cursor = { before: expected.at(-1) }; ; cursor = { before: backward.at(-1) }) {
+    const page = await idsOf(peer, { ...FIRST, condition, cursor });
+    backward.push(...page.slice(0, 3));
+    if (page.length <= 3) break;
+  }
+  expect(backward).toEqual(expected.slice(0, -1).toReversed());
+  await peer.close();
+});
+
+test("a page after an id is a range of ids, not a scan", () => {
+  const [statement, ...others] = pageStatements({ ...FIRST, cursor: { after: "m" } });
+  expect(statement?.text).toBe("SELECT * FROM docs WHERE _id > :cursor ORDER BY _id LIMIT 4");
+  expect(others.map(({ text }) => text)).toEqual([
+    "SELECT * FROM docs WHERE _id >= [] ORDER BY _id LIMIT 4",
+    "SELECT * FROM docs WHERE _id >= {} ORDER BY _id LIMIT 4",
+  ]);
+});
+
+test("in another order a page begins after a number of documents", async () => {
+  const peer = await openDocuments(["a", "b", "c", "d", "e", "f"]);
+  const sort = { path: ["n"], isDescending: true };
+  const pages = [undefined, { offset: 3 }].map((cursor) => idsOf(peer, { ...FIRST, sort, cursor }));
+  const [first = [], second = []] = await Promise.all(pages);
+  expect([...first.slice(0, 3), ...second]).toEqual(["d", "c", "b", "f", "a", "e"]);
+  await peer.close();
+});
+
+test("cursors and orders survive the address", () => {
+  const cursors: Cursor[] = [
+    { after: "a" },
+    { before: [1, "x"] },
+    { after: false },
+    { offset: 50 },
+  ];
+  for (const cursor of cursors) {
+    const entries = Object.entries(formatCursor(cursor)).filter(([, value]) => value !== undefined);
+    expect(parseCursor(Object.fromEntries(entries) as Record<string, string>)).toEqual(cursor);
+  }
+  for (const text of ["year", "`odd name` desc", "owner.city"]) {
+    expect(formatSort(parseSort(text))).toBe(text);
+  }
+  expect(parseSort("")).toBeUndefined();
+});

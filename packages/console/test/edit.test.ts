@@ -1,0 +1,99 @@
+/**
+ * Edits: each does what it says, and its inverse gives the same fields with the same types.
+ */
+import { expect, test } from "vitest";
+import { type RealServer, startRealServer } from "../../peer/test/support/real-server.ts";
+import { type Change, type Edit, inverseOf, statementOf } from "../src/data/edit.ts";
+import { type TypedField, typedFields } from "../src/data/typed-fields.ts";
+
+const INSERT = `INSERT INTO COLLECTION stock (place REGISTER, n COUNTER, m MAP (k COUNTER, o REGISTER))
+  DOCUMENTS (:document)`;
+const DOCUMENT = {
+  _id: "s1",
+  place: { row: 1 },
+  n: 10,
+  text: "x",
+  none: null,
+  list: [1, { a: 2 }],
+  m: { k: 3, o: { b: { c: 1 } }, inner: { z: true } },
+};
+
+async function post(server: RealServer, path: string, body: object): Promise<unknown> {
+  const { running, content } = server;
+  const response = await fetch(`${running.url}/api/v4/store/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${content.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(JSON.stringify(answer));
+  return answer;
+}
+
+async function fieldsOf(server: RealServer): Promise<readonly TypedField[] | null> {
+  const body = { collection: "stock", id: "s1", serializedAs: "latestValuesAndTypes" };
+  const { fields } = (await post(server, "findbyid", body)) as {
+    fields: Record<string, unknown> | null;
+  };
+  return fields === null ? null : typedFields(fields);
+}
+
+async function run(server: RealServer, edit: Edit): Promise<void> {
+  const { text, args } = statementOf(edit);
+  await post(server, "execute", { statement: text, args });
+}
+
+const CHANGES: readonly (readonly [title: string, change: Change])[] = [
+  ["a text", { kind: "set", path: ["text"], value: "it's" }],
+  ["a text to an object", { kind: "set", path: ["text"], value: { a: 1 } }],
+  ["a register that is an object", { kind: "set", path: ["place"], value: { bin: 2 } }],
+  ["a field inside of a map", { kind: "set", path: ["m", "inner", "z"], value: null }],
+  ["a new field", { kind: "set", path: ["odd name", "x"], value: 1 }],
+  ["a counter", { kind: "increment", path: ["n"], by: -4 }],
+  ["a counter inside of a map", { kind: "increment", path: ["m", "k"], by: 2.0 }],
+  ["the removal of a text", { kind: "unset", path: ["text"] }],
+  ["the removal of a counter", { kind: "unset", path: ["n"] }],
+  ["the removal of a map", { kind: "unset", path: ["m"] }],
+  ["the removal of the document", { kind: "delete" }],
+];
+
+test("the inverse of an edit gives the same fields with the same types", async () => {
+  const server = await startRealServer();
+  await post(server, "execute", { statement: INSERT, args: { document: DOCUMENT } });
+  const before = await fieldsOf(server);
+  expect(before?.map(({ path, type }) => [path.join("."), type])).toEqual([
+    ["list", "register"],
+    ["m", "map"],
+    ["m.inner", "map"],
+    ["m.inner.z", "register"],
+    ["m.k", "counter"],
+    ["m.o", "register"],
+    ["n", "counter"],
+    ["none", "register"],
+    ["place", "register"],
+    ["text", "register"],
+  ]);
+  for (const [title, change] of CHANGES) {
+    const edit: Edit = { title, collection: "stock", id: "s1", change };
+    await run(server, edit);
+    expect(await fieldsOf(server), title).not.toEqual(before);
+    await run(server, inverseOf(edit, before ?? []));
+    const after = await fieldsOf(server);
+    // A map stays when all that was in it is removed.
+    expect(
+      after?.filter(({ path }) => path[0] !== "odd name"),
+      title,
+    ).toEqual(before);
+  }
+});
+
+test("the inverse of an insert is a delete", () => {
+  const insert: Edit = {
+    title: "",
+    collection: "c",
+    id: 1,
+    change: { kind: "insert", fields: [] },
+  };
+  expect(inverseOf(insert, []).change).toEqual({ kind: "delete" });
+  expect(statementOf(inverseOf(insert, [])).text).toBe("DELETE FROM c WHERE _id = :id");
+});

@@ -1,0 +1,119 @@
+/**
+ * Batch reader: cuts the changes of an app into batches for deliveries. A batch is bounded by the
+ * number of its changes and by their bytes; it does not wait to become full.
+ */
+
+import type { ChangeBatch, ChangeReader, FeedLine } from "@bigpeer/engine/changes";
+import { DELIVERY_CHANGES_MAX, DELIVERY_SIZE_MAX } from "../limits/limits.ts";
+import type { ChangeEvent } from "../registry/destination.ts";
+import type { PlacedChange } from "./sender.ts";
+
+/** Resolves after a time, or when the signal aborts. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
+
+export interface Batch {
+  /** Empty when nothing arrived in time, or nothing that is wanted. */
+  readonly changes: readonly PlacedChange[];
+  /** Position after the batch. */
+  readonly cursor: string;
+}
+
+export interface BatchOptions {
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  /** The batch ends with the change at this position: it is sent again. */
+  readonly to?: string | undefined;
+}
+
+export class BatchReader {
+  readonly #reader: ChangeReader;
+  readonly #events: readonly ChangeEvent[] | undefined;
+  readonly #sleep: Sleep;
+  /** Lines that were read and are in no batch. */
+  #pending: readonly FeedLine[] = [];
+  #next = 0;
+  /** Position after the pending lines. */
+  #cursor: string;
+
+  constructor(
+    reader: ChangeReader,
+    {
+      events,
+      sleep,
+    }: { readonly events?: readonly ChangeEvent[] | undefined; readonly sleep: Sleep },
+  ) {
+    this.#reader = reader;
+    this.#events = events;
+    this.#sleep = sleep;
+    this.#cursor = reader.cursor;
+  }
+
+  /** Rejects as ChangeReader.next does. */
+  async next({ waitMs, signal, to }: BatchOptions): Promise<Batch> {
+    const changes: PlacedChange[] = [];
+    let size = 0;
+    let hasRead = false;
+    for (;;) {
+      for (const line of this.#lines()) {
+        if (this.#isWanted(line)) {
+          changes.push(line);
+          size += line.json.length;
+        }
+        const isFull = changes.length === DELIVERY_CHANGES_MAX || size >= DELIVERY_SIZE_MAX;
+        const isEnd = to === undefined ? isFull : line.cursor === to;
+        if (isEnd) return { changes, cursor: line.cursor };
+      }
+      // Where none is wanted, the caller gets to know the position.
+      const isEnough = to === undefined && (hasRead || changes.length > 0);
+      if (isEnough || signal.aborted) return this.#whole(changes);
+      const batch = await this.#read(waitMs, signal);
+      this.#pending = batch.lines;
+      this.#next = 0;
+      this.#cursor = batch.cursor;
+      if (batch.lines.length === 0) return this.#whole(changes);
+      hasRead = true;
+    }
+  }
+
+  /** The next lines; none when the time is over or the signal aborts. */
+  async #read(waitMs: number, signal: AbortSignal): Promise<ChangeBatch> {
+    const reader = this.#reader;
+    const done = new AbortController();
+    const ended = AbortSignal.any([signal, done.signal]);
+    // Also one that does not wait yet: it ends at the next call.
+    const close = (): void => reader.close();
+    signal.addEventListener("abort", close);
+    const wakeAgain = async (): Promise<void> => {
+      while (!ended.aborted) {
+        await this.#sleep(waitMs, ended);
+        if (!ended.aborted) reader.wake();
+      }
+    };
+    void wakeAgain();
+    try {
+      return await reader.next({ length: DELIVERY_SIZE_MAX });
+    } finally {
+      done.abort();
+      signal.removeEventListener("abort", close);
+    }
+  }
+
+  /** All lines that were read are in the batch. */
+  #whole(changes: readonly PlacedChange[]): Batch {
+    return { changes, cursor: this.#cursor };
+  }
+
+  *#lines(): Generator<FeedLine> {
+    for (;;) {
+      const line = this.#pending[this.#next];
+      if (line === undefined) return;
+      this.#next++;
+      yield line;
+    }
+  }
+
+  #isWanted(line: FeedLine): line is PlacedChange {
+    const { change } = line;
+    return change !== undefined && (this.#events?.includes(change.type) ?? true);
+  }
+}
