@@ -10,7 +10,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { findBrowser } from "./browser.mjs";
@@ -150,6 +150,8 @@ export async function bundlePage(file, { alias = {}, minify = false, modules } =
     conditions: ["source"],
     alias,
     nodePaths: modules === undefined ? [] : [modules],
+    // esbuild looks for what takes the place of a package from this folder: not the repository's own.
+    absWorkingDir: modules === undefined ? undefined : dirname(modules),
     define: { global: "globalThis" },
     logLevel: "error",
   });

@@ -29,10 +29,11 @@ export class Terminal {
   static async open(options: TerminalOptions): Promise<Terminal> {
     const { folder, words, env } = options;
     const terminal = new Terminal(options);
-    const variables = Object.entries({ HOME: folder, ...env }).flatMap(([name, value]) => [
-      "-e",
-      `${name}=${value}`,
-    ]);
+    // A person sits at it, wherever the tests run.
+    const person = { CI: "", NO_COLOR: "" };
+    const variables = Object.entries({ HOME: folder, ...person, ...env }).flatMap(
+      ([name, value]) => ["-e", `${name}=${value}`],
+    );
     const size = ["-x", "100", "-y", "40"];
     // The screen stays when the program has ended.
     const command = ["-f", "/dev/null", "new-session", "-d", ...size, ...variables, ...words];
