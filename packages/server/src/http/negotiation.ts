@@ -23,6 +23,15 @@ export function prefersHtml(accept: string | undefined): boolean {
   return html > (weightOfFirst(wishes, ["application/json", "application/*"]) ?? 0);
 }
 
+/** Whether HTML will do: the client does not prefer JSON. `curl` and other programs take anything. */
+export function acceptsHtml(accept: string | undefined): boolean {
+  if (accept === undefined) return true;
+  const wishes = parseWishes(accept);
+  const html = weightOfFirst(wishes, ["text/html", "text/*", "*/*"]) ?? 0;
+  const json = weightOfFirst(wishes, ["application/json", "application/*"]) ?? 0;
+  return html > 0 && html >= json;
+}
+
 /** Chooses by the header Accept-Encoding. At equal weight br before gzip, and both before none. */
 export function chooseCoding(acceptEncoding: string | undefined): Coding {
   return acceptEncoding === undefined ? "identity" : codings.of(acceptEncoding);

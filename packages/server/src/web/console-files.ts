@@ -14,7 +14,7 @@ import { securityHeaders } from "../documentation/page-security.ts";
 import type { Answer, Headers } from "../http/answer.ts";
 import { FixedContent } from "../http/fixed-content.ts";
 import type { HttpRequest } from "../http/http-request.ts";
-import { prefersHtml } from "../http/negotiation.ts";
+import { acceptsHtml } from "../http/negotiation.ts";
 import { Refusal } from "../http/refusal.ts";
 import { type Endpoint, NothingHere, pathOf } from "../http/router.ts";
 import { StaticFiles } from "../http/static-files.ts";
@@ -99,7 +99,7 @@ export function consoleFilesEndpoint({
     failureBody: problemBody,
     answer: async (request) => {
       const path = pathOf(request.target);
-      const isPage = PAGES.has(path) && prefersHtml(request.headers.accept);
+      const isPage = PAGES.has(path) && acceptsHtml(request.headers.accept);
       if (!isPage && !(await files.has(path))) throw new NothingHere();
       checkHost(request);
       if (isPage) checkFrame(request);

@@ -3,7 +3,7 @@
  */
 
 import { expect, test } from "vitest";
-import { chooseCoding, chooseForm } from "../../src/http/negotiation.ts";
+import { acceptsHtml, chooseCoding, chooseForm } from "../../src/http/negotiation.ts";
 
 test.each([
   "application/cbor",
@@ -42,6 +42,21 @@ test.each([
   "application/json;q=0.2, application/json;charset=utf-8, application/cbor;q=0.5",
 ])("%s is answered with JSON", (accept) => {
   expect(chooseForm(accept)).toBe("json");
+});
+
+test.each([
+  [undefined, true],
+  ["*/*", true],
+  ["text/html,application/xhtml+xml,*/*;q=0.8", true],
+  ["text/html, application/json", true],
+  ["application/json", false],
+  ["application/json, */*", true],
+  ["application/json, */*;q=0.5", false],
+  ["application/cbor", false],
+  ["text/html;q=0, */*", false],
+  ["", false],
+])("whether Accept %s takes HTML is %s", (header, takes) => {
+  expect(acceptsHtml(header)).toBe(takes);
 });
 
 test.each([

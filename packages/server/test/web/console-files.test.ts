@@ -54,13 +54,14 @@ function build(isBuilt = true): Built {
   };
 }
 
-test("every page is the same file, for browsers and with any query", async () => {
+test("every page is the same file, for browsers, for programs that take anything, and with any query", async () => {
   const { get } = build();
   for (const path of CONSOLE_PAGES) {
     expect(await get(path, HTML), path).toBe("first");
     expect(await get(`${path}?app=shop&collection=orders`, HTML)).toBe("first");
     expect(await get(path, { accept: "application/json" })).toBe("nothing");
-    expect(await get(path)).toBe("nothing");
+    expect(await get(path, { accept: "*/*" })).toBe("first");
+    expect(await get(path)).toBe("first");
   }
 });
 
