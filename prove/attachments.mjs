@@ -2,26 +2,17 @@
  * Proof that attachments arrive whole, whatever happens on the way: two small peers and a server, with
  * connections that are cut and processes that are killed.
  */
-import { parseOptions, USAGE } from "./attachments/options.mjs";
 import { transfer } from "./attachments/transfers.mjs";
+import { report } from "./support/verdict.mjs";
+
+export { parseOptions, USAGE } from "./attachments/options.mjs";
 
 /** What a process may use, and how much may be sent twice. */
 const MEMORY_MAX = 200e6;
 const TWICE_MAX = 0.05;
 
-/** The code that the process exits with. */
-export async function prove(args) {
-  let options;
-  try {
-    options = parseOptions(args);
-  } catch (error) {
-    console.error(`bigpeer: ${error.message}`);
-    return 2;
-  }
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
+/** Returns the code that the process exits with. */
+export async function prove(options) {
   console.log(`seed ${options.seed}`);
   const result = await transfer(options, console.log);
   const { bytes, sent, received, memory, cuts, kills, seconds, failures } = result;
@@ -44,10 +35,7 @@ export async function prove(args) {
       `${((count / bytes - 1) * 100).toFixed(2)} %`,
     ]),
   ];
-  for (const [what, holds, figure] of checks) {
-    console.log(`${holds ? "holds" : "FAILS"}: ${what}${figure === "" ? "" : ` (${figure})`}`);
-  }
-  return checks.every(([, holds]) => holds) ? 0 : 1;
+  return report(checks);
 }
 
 function megabytes(count) {

@@ -18,7 +18,7 @@ import { fileURLToPath } from "node:url";
 import { ATTACKS } from "./availability/attacks.mjs";
 import { answersIn, countLost, Neighbour, Prober } from "./availability/honest-clients.mjs";
 import { watchSteal } from "./availability/machine.mjs";
-import { chooseAttacks, parseOptions, USAGE } from "./availability/options.mjs";
+import { chooseAttacks, parseOptions as parseWords } from "./availability/options.mjs";
 import { prepareStore } from "./availability/prepared-store.mjs";
 import { describeLongest } from "./availability/profile.mjs";
 import {
@@ -30,6 +30,8 @@ import {
   tableRow,
 } from "./availability/report.mjs";
 import { startServer } from "./availability/server-process.mjs";
+
+export { USAGE } from "./availability/options.mjs";
 
 const ATTACKER = fileURLToPath(new URL("availability/attacker.mjs", import.meta.url));
 const LOOK_MS = 20;
@@ -180,24 +182,18 @@ async function runAll(attacks, options, work) {
   return broken.length === 0 ? 0 : 1;
 }
 
-function readOptions(args) {
-  try {
-    const options = parseOptions(args);
-    return { options, attacks: chooseAttacks(ATTACKS, options.only) };
-  } catch (error) {
-    console.error(`${error.message}\n\n${USAGE}`);
-    return undefined;
-  }
+/** Throws an error with a sentence if the arguments are invalid. */
+export function parseOptions(args) {
+  const options = parseWords(args);
+  return { ...options, attacks: chooseAttacks(ATTACKS, options.only) };
 }
 
 /** Resolves with the exit code. */
-export async function prove(args) {
-  const read = readOptions(args);
-  if (read === undefined) return 2;
-  const { options, attacks } = read;
-  if (options.help || options.list) {
+export async function prove(options) {
+  const { attacks, list } = options;
+  if (list) {
     const lines = attacks.map(({ name, credential, what }) => `${name} (${credential}): ${what}`);
-    console.log(options.help ? USAGE : lines.join("\n"));
+    console.log(lines.join("\n"));
     return 0;
   }
   const work = mkdtempSync(join(tmpdir(), "bigpeer-prove-"));

@@ -6,21 +6,11 @@
 import { Random } from "../compare/random.mjs";
 import { killPeer } from "./browser/killed-peer.mjs";
 import { killStorage } from "./browser/killed-storage.mjs";
-import { parseOptions, USAGE } from "./browser/options.mjs";
 
-/** The code that the process exits with. */
-export async function prove(args) {
-  let options;
-  try {
-    options = parseOptions(args);
-  } catch (error) {
-    console.error(`bigpeer: ${error.message}`);
-    return 2;
-  }
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
+export { parseOptions, USAGE } from "./browser/options.mjs";
+
+/** Returns the code that the process exits with. */
+export async function prove(options) {
   const { browsers, kills, seed, isStorage } = options;
   console.log(`seed ${seed}`);
   const random = new Random(seed);

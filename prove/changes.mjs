@@ -4,24 +4,15 @@
  */
 import { writeFileSync } from "node:fs";
 import { follow } from "./changes/followers.mjs";
-import { parseOptions, USAGE } from "./changes/options.mjs";
+import { report } from "./support/verdict.mjs";
+
+export { parseOptions, USAGE } from "./changes/options.mjs";
 
 /** Of the server. */
 const MEMORY_MB_MAX = 700;
 
-/** The code that the process exits with. */
-export async function prove(args) {
-  let options;
-  try {
-    options = parseOptions(args);
-  } catch (error) {
-    console.error(`bigpeer: ${error.message}`);
-    return 2;
-  }
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
+/** Returns the code that the process exits with. */
+export async function prove(options) {
   console.log(`seed ${options.seed}`);
   const result = await follow(options, console.log);
   const { changes, seconds, kills, repeats, memoryMb, failures } = result;
@@ -36,9 +27,6 @@ export async function prove(args) {
       `${memoryMb.toFixed(0)} MB`,
     ],
   ];
-  for (const [what, holds, detail] of checks) {
-    console.log(`${holds ? "holds" : "FAILS"}: ${what}${detail === "" ? "" : ` (${detail})`}`);
-  }
   if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(result));
-  return checks.every(([, holds]) => holds) ? 0 : 1;
+  return report(checks);
 }

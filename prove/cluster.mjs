@@ -15,9 +15,10 @@ import { startCluster } from "./cluster/cluster-processes.mjs";
 import { Faults } from "./cluster/faults.mjs";
 import { readNodes } from "./cluster/final-state.mjs";
 import { checkGaps, gapsOf, gapTable } from "./cluster/gaps.mjs";
-import { parseOptions, USAGE } from "./cluster/options.mjs";
 import { Peers, teamsOf } from "./cluster/peers.mjs";
 import { DataClient, prepareDocuments, Writer } from "./cluster/writers.mjs";
+
+export { parseOptions, USAGE } from "./cluster/options.mjs";
 
 const WRITERS_PER_NODE = 4;
 const CAUGHT_UP_MS_MAX = 120_000;
@@ -237,23 +238,8 @@ async function runSeed(options, seed) {
   return { ...result, ...(isKept && { folder }) };
 }
 
-function readOptions(args) {
-  try {
-    return parseOptions(args);
-  } catch (error) {
-    console.error(`${error.message}\n\n${USAGE}`);
-    return undefined;
-  }
-}
-
 /** Resolves with the exit code. */
-export async function prove(args) {
-  const options = readOptions(args);
-  if (options === undefined) return 2;
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
+export async function prove(options) {
   for (const signal of ["SIGINT", "SIGTERM"]) {
     process.once(signal, () => {
       void stop().finally(() => process.exit(1));

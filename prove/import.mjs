@@ -3,8 +3,10 @@
  * survive being killed.
  */
 import { writeFileSync } from "node:fs";
-import { parseOptions, USAGE } from "./import/options.mjs";
 import { transfer } from "./import/transfers.mjs";
+import { report } from "./support/verdict.mjs";
+
+export { parseOptions, USAGE } from "./import/options.mjs";
 
 /** Of the rate of a bulk load over HTTP. */
 const RATE_PART_MIN = 0.8;
@@ -12,19 +14,8 @@ const RATE_PART_MIN = 0.8;
 /** Of the command, whatever the size of the file. */
 const MEMORY_MB_MAX = 400;
 
-/** The code that the process exits with. */
-export async function prove(args) {
-  let options;
-  try {
-    options = parseOptions(args);
-  } catch (error) {
-    console.error(`bigpeer: ${error.message}`);
-    return 2;
-  }
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
+/** Returns the code that the process exits with. */
+export async function prove(options) {
   console.log(`seed ${options.seed}`);
   const result = await transfer(options, console.log);
   const { bulkRate, importRate, exportRate, memoryMb, kills, failures } = result;
@@ -43,9 +34,6 @@ export async function prove(args) {
       `${memoryMb.toFixed(0)} MB`,
     ],
   ];
-  for (const [what, holds, detail] of checks) {
-    console.log(`${holds ? "holds" : "FAILS"}: ${what}${detail === "" ? "" : ` (${detail})`}`);
-  }
   if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(result));
-  return checks.every(([, holds]) => holds) ? 0 : 1;
+  return report(checks);
 }

@@ -1,8 +1,8 @@
 /**
  * Runs a proof: `npm run prove -- availability`. A proof starts the real server, attacks it in the
  * ways that the documentation says it withstands, and exits with 1 if a guarantee does not hold.
- * Proofs take minutes and need a quiet machine, so they are not part of the tests. Each proof
- * parses its own options.
+ * Proofs take minutes and need a quiet machine, so they are not part of the tests. Each proof is a
+ * file with the text of its help, the reader of its options, and `prove`, which runs it.
  */
 import { readdirSync } from "node:fs";
 
@@ -16,6 +16,18 @@ if (name === undefined || !available.includes(name)) {
   console.error(`expected the name of a proof (${available.join(", ")}), found ${name ?? "none"}`);
   process.exitCode = 2;
 } else {
-  const { prove } = await import(`./${name}.mjs`);
-  process.exitCode = await prove(rest);
+  process.exitCode = await run(await import(`./${name}.mjs`), rest);
+}
+
+async function run({ parseOptions, USAGE, prove }, words) {
+  let options;
+  try {
+    options = parseOptions(words);
+  } catch (error) {
+    console.error(`bigpeer: ${error.message}`);
+    return 2;
+  }
+  if (!options.help) return prove(options);
+  console.log(USAGE);
+  return 0;
 }
