@@ -4,7 +4,7 @@
  *
  * The files of `unit` share the modules of a process: a module is read once, not once for each file.
  * A file that changes its process for good is in `isolated` and gets a process of its own. A file
- * of `pair 1` and so on runs beside one other, and a file that needs the whole machine is in `alone`.
+ * of `pair 1` and so on runs beside one other of it, and a file that needs the whole machine is in `alone`.
  *
  * `npm test` and `npm run test:long` run the built packages, which their set-up brings up to date.
  * `npx vitest`, `npm run coverage` and the files of `isolated` read the sources (the "source" export
@@ -39,22 +39,28 @@ const browserTests = [
   "packages/peer/test/react/*.long.test.ts",
 ];
 
-/** Files of many processes that leave room for one other: the first has bounds on the time without writes. */
+/**
+ * Files of many processes that leave room for one other. The first two have bounds on the time without
+ * writes; the files beside them need little of the disk.
+ */
 const pairs = [
   [
     "packages/server/test/cluster/failures.long.test.ts",
     "packages/peer/test/presence-churn.long.test.ts",
+    "packages/peer/test/ring.long.test.ts",
   ],
-  ["packages/peer/test/ring.long.test.ts", "packages/server/test/cluster/prove.long.test.ts"],
+  ["packages/server/test/cluster/prove.long.test.ts", "test/bundlers.long.test.ts"],
+  [
+    "packages/peer/test/attachments.long.test.ts",
+    "packages/server/test/delivery/changes.long.test.ts",
+  ],
 ];
 
 const aloneTests = [
   // Hundreds of peers in several processes; some watch memory.
   "packages/peer/test/*.long.test.ts",
-  "packages/server/test/delivery/changes.long.test.ts",
   // Builds the packages and the documentation site, which other files read.
   "test/packages.long.test.ts",
-  "test/bundlers.long.test.ts",
   // Limits the time of a statement.
   "packages/engine/test/query/mangled-statement.long.test.ts",
 ];
@@ -87,6 +93,7 @@ const longest = [
   "permission-fuzz.long.test.ts",
   "web/tabs.long.test.ts",
   "web/storage/storage.long.test.ts",
+  "cluster/failures.long.test.ts",
   // These wait much of their time.
   "sync/device-records.test.ts",
   "peer/test/documentation.test.ts",

@@ -16,7 +16,7 @@ import { FleetProcess } from "./support/running-fleet.ts";
 const PEERS = 200;
 const PROCESSES = 8;
 const TEAMS = 20;
-const MINUTES = 2;
+const MINUTES = 1;
 const SERVER_KILLS = 2;
 /** A slow machine takes more time for as many. */
 const KILLS_MIN = 12;

@@ -13,7 +13,7 @@ import { testPlatform } from "../support/test-platform.ts";
 import { mangle } from "./mangled-statement.ts";
 
 const BASE_SEED = Number(process.env["QUERY_SEED"] ?? 1);
-const STATEMENTS = 100_000;
+const STATEMENTS = 50_000;
 /** Every so often all is made new: what was written, indexed and set would pile up. */
 const STATEMENTS_PER_STORE = 1_000;
 

@@ -7,12 +7,12 @@ import { BASE_SEED, firstSeed } from "./first-seed.ts";
 import { simulateLinks } from "./link-simulation.ts";
 import { PLANTED_LINK_BUGS } from "./planted-link-bug.ts";
 
-test("[S47–S56] 300 seeds: linked sites end with everything that they follow", async () => {
+test("[S47–S56] 200 seeds: linked sites end with everything that they follow", async () => {
   let steps = 0;
-  for (let seed = BASE_SEED; seed < BASE_SEED + 300; seed++) {
+  for (let seed = BASE_SEED; seed < BASE_SEED + 200; seed++) {
     steps += (await simulateLinks(seed)).steps;
   }
-  expect(steps).toBeGreaterThan(300_000);
+  expect(steps).toBeGreaterThan(200_000);
 }, 1_200_000);
 
 test.each([30073, 40104, 40531, 10066])(

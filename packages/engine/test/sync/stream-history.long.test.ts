@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { runHistories } from "../support/stream-history.ts";
 
-const SEEDS = 700;
+const SEEDS = 400;
 
 test("[S11] to [S23] a subscriber holds exactly the matching readable documents, in many histories", async () => {
   const { whole } = await runHistories(1000, SEEDS);
