@@ -95,6 +95,10 @@ const longest = [
   "web/storage/storage.long.test.ts",
   "cluster/failures.long.test.ts",
   // These wait much of their time.
+  "maintenance/backup-schedule.test.ts",
+  "client/test/recipes.test.ts",
+  "peer/test/attachments.test.ts",
+  "client/test/retries.test.ts",
   "sync/device-records.test.ts",
   "peer/test/documentation.test.ts",
   "link/links.test.ts",

@@ -10,6 +10,7 @@ import { Readable } from "node:stream";
 import { readPermissions } from "@bigpeer/engine/query";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../protocol/test/support/test-size.ts";
 import { SERVER } from "../../server/src/registry/audit-log.ts";
 import type { AttachmentToken, Peer } from "../src/index.ts";
 import { CuttingProxy } from "./support/cutting-proxy.ts";
@@ -301,7 +302,7 @@ test("[P17] a peer with restricted rights uploads a content and then its documen
   expect(refusals).toHaveLength(1);
 });
 
-test("transfers go on after each cut of the connection", async () => {
+test.runIf(isFullSize)("transfers go on after each cut of the connection", async () => {
   const server = await startRealServer();
   const proxy = await CuttingProxy.open(Number(new URL(server.running.url).port));
   onTestFinished(() => proxy.close());
