@@ -87,7 +87,7 @@ async function save(call: Call): Promise<void> {
   if (url === undefined) throw new UsageError("expected the address of a server");
   const key = (await readKey(call)).trim();
   if (key === "") throw new UsageError("expected a key, found nothing");
-  // A profile that does not work helps nobody.
+  // A profile that does not work is of no use.
   await new BigPeerClient({ url, key }).execute("SELECT 1 AS one FROM system:dual");
   const profile: Profile = {
     url,

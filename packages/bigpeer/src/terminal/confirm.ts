@@ -1,5 +1,5 @@
 /**
- * Asks before a command destroys something. Without a terminal there is nobody to ask, so it needs
+ * Asks before a command destroys something. Without a terminal no one can answer, so it needs
  * `--yes`.
  */
 
@@ -11,7 +11,7 @@ import { isInteractive } from "../program/host.ts";
 export async function confirm({ options, host }: Call, question: string): Promise<void> {
   if (options.has("yes")) return;
   if (!isInteractive(host)) {
-    throw new UsageError(`${question} Nobody can answer here: add --yes to agree`);
+    throw new UsageError(`${question} There is no terminal to answer at: add --yes to agree`);
   }
   const answer = await host.ask(`${question} [y/N] `);
   if (!/^y(?:es)?$/i.test(answer.trim())) throw new CommandFailure("nothing was changed");

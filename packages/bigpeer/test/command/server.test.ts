@@ -127,7 +127,7 @@ test("apps are created, listed, changed, deleted and restored", async () => {
   expect(await json(["app", "set", "shop", "strictV4=true"])).toMatchObject({ strictV4: true });
   const shown = await json(["app", "show", "shop"]);
   expect(shown).toMatchObject({ name: "shop", settings: { strictV4: true } });
-  // Nobody can answer a question in a pipe.
+  // No one can answer a question in a pipe.
   expect(await server.run(["app", "delete", "shop"])).toMatchObject({ code: 2, stdout: "" });
   const refused = await server.run(["app", "delete", "shop"], { isTerminal: true, answers: ["n"] });
   expect(refused).toMatchObject({ code: 1 });

@@ -1,5 +1,5 @@
 /**
- * Evaluators: finds the node that evaluates a store, and calls it, whoever that is at the moment.
+ * Evaluators: finds the node that currently evaluates a store, and calls it.
  */
 
 import { isObject, PeerError, type ValueObject } from "@bigpeer/protocol";

@@ -212,7 +212,7 @@ function quickstartLine(quickstart: Quickstart | undefined): string[] {
   return quickstart === undefined ? [] : [`  key    in ${quickstart.path}\n`];
 }
 
-/** Whoever has the link is signed in: only a terminal shows it, a log has the name of its file. */
+/** The link signs its owner in: only a terminal shows it, a log has the name of its file. */
 function consoleLine(link: RunningServer["consoleLink"], isTerminal: boolean): string[] {
   if (link?.url === undefined) return [];
   if (isTerminal) return [`  console ${link.url}\n`];

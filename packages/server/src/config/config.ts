@@ -36,7 +36,7 @@ export interface ClusterConfig {
   readonly servers: readonly string[];
   /** Distinguishes clusters on the same NATS. */
   readonly name: string;
-  /** What all nodes know, and nobody else. */
+  /** Secret that all nodes share. */
   readonly secret: string;
   /** Where the listener for other nodes is. */
   readonly host: string;

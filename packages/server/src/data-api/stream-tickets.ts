@@ -35,7 +35,7 @@ export class StreamTickets {
     this.#elapsed = elapsed;
   }
 
-  /** Undefined when there are too many tickets that nobody has used. */
+  /** Undefined when there are too many unused tickets. */
   issue(owner: string, ticketed: Ticketed): string | undefined {
     this.#forgetOld();
     if (!this.#shares.take(owner)) return undefined;

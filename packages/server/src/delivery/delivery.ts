@@ -373,7 +373,7 @@ export class Delivery {
   }
 }
 
-/** The same for the same changes, whoever sends them. */
+/** The same for the same changes, on every node and at every attempt. */
 function messageIdOf(destination: string, first: string, last: string): string {
   const hash = createHash("sha256").update(`${destination}\n${first}\n${last}`);
   return `msg_${hash.digest("base64url").slice(0, 27)}`;
