@@ -179,7 +179,6 @@ export class RunningServer {
       appsKnown: () => this.#opened?.registry.apps.count ?? 0,
       sync: this.#sync,
       links: () => this.#links.stats(),
-      changes: () => this.#changes,
       deliveries: () => this.#deliveries.stats(),
       backups: () => (this.#backups?.isScheduled === true ? this.#backups.stats : undefined),
       cluster: () => this.#cluster?.stats(),
@@ -535,6 +534,7 @@ export class RunningServer {
       isClosing: () => this.#health === "closing",
       traffic: this.#metrics.contents,
       elapsed: () => platform.elapsed(),
+      changeTotals: this.#metrics.changeStreams,
       log,
       onRefused: (bound) => this.#metrics.boundMet(bound),
     };

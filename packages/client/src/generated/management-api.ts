@@ -829,6 +829,17 @@ export type CollectionIndex = {
     readonly done: number;
     readonly total: number;
   } | null;
+  readonly use: IndexUse | null;
+};
+
+/** Null when it is not known. */
+export type IndexUse = {
+  /** Statements, and lookups for subscriptions, that read the index. */
+  readonly count: number;
+  /** A time of RFC 3339, in UTC. */
+  readonly lastAt: string | null;
+  /** When the count began: usually the start of the server. */
+  readonly since: string;
 };
 
 export type VisibleCounts = {

@@ -15,6 +15,16 @@ export interface CollectionIndex {
   readonly state: "complete" | "building";
   /** Documents, while it is built. */
   readonly progress: { readonly done: number; readonly total: number } | null;
+  /** Null when it is not known. */
+  readonly use: IndexUse | null;
+}
+
+/** How often requests have read an index; times as text. */
+export interface IndexUse {
+  readonly count: number;
+  readonly lastAt: string | null;
+  /** When the count began: usually the start of the server. */
+  readonly since: string;
 }
 
 export interface Collection {

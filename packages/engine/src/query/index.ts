@@ -16,6 +16,7 @@ export type {
   WriteResult,
 } from "./command/command.ts";
 export type { ChosenPeers } from "./command/remote.ts";
+export { type IndexUse, IndexUses } from "./frame/index-uses.ts";
 export { MemoryPool } from "./frame/memory-pool.ts";
 export type { ConditionPlan } from "./live/condition.ts";
 export {

@@ -18,6 +18,7 @@ import {
 } from "@bigpeer/protocol";
 import type { Channel, Platform } from "../platform.ts";
 import { Budget } from "../query/frame/budget.ts";
+import type { IndexUses } from "../query/frame/index-uses.ts";
 import type { Steps } from "../query/frame/steps.ts";
 import type { Authority } from "../query/permission/authority.ts";
 import { FULL_PERMISSIONS, permissionsValue } from "../query/permission/permissions.ts";
@@ -74,6 +75,8 @@ export interface SyncServerOptions {
   readonly limits?: Partial<SyncLimits>;
   /** Upload limits of each credential; shared where the sync of an app may stop and start again. */
   readonly allowance?: UploadAllowance;
+  /** Counts the indexes that find the documents of subscriptions. */
+  readonly indexUses?: IndexUses;
   /** Receives unexpected errors. */
   readonly onFault?: (error: unknown) => void;
 }
@@ -147,9 +150,9 @@ export class SyncServer implements ConnectionHost {
   readonly presence: PresenceBoard;
 
   constructor(options: SyncServerOptions) {
-    const { store, platform, appId, limits } = options;
+    const { store, platform, appId, limits, indexUses } = options;
     this.#options = options;
-    this.streams = new Streams({ store, platform, appId, ...(limits && { limits }) });
+    this.streams = new Streams({ store, platform, appId, indexUses, ...(limits && { limits }) });
     const { historyId: history } = store.identity;
     this.config = { history, app: appId, limits: { ...SESSION_LIMITS, ...limits } };
     this.uploadBudget = new UploadBudget(this.config.limits);

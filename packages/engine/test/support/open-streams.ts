@@ -5,6 +5,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Value } from "@bigpeer/protocol";
 import type { Platform } from "../../src/platform.ts";
+import type { IndexUses } from "../../src/query/frame/index-uses.ts";
 import type { Authority } from "../../src/query/permission/authority.ts";
 import type { StatementResult } from "../../src/query/request.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
@@ -35,6 +36,7 @@ export interface StreamsSetup {
   readonly limits?: Partial<StreamLimits>;
   readonly store?: StoreOptions;
   readonly platform?: Partial<Platform>;
+  readonly indexUses?: IndexUses;
 }
 
 const MS_PER_LOOK = 0.001;
@@ -45,7 +47,8 @@ export async function openStreams(setup: StreamsSetup = {}): Promise<OpenStreams
   const opened = await openStore(setup.store, stored);
   const { store } = opened;
   const platform = { ...opened.platform, elapsed: countedClock(), ...setup.platform };
-  const streams = new Streams({ store, platform, appId: "test", limits: setup.limits ?? {} });
+  const { limits = {}, indexUses } = setup;
+  const streams = new Streams({ store, platform, appId: "test", limits, indexUses });
   const runner = new StatementRunner({ store, platform: opened.platform, appId: "test" });
   const history = store.identity.historyId;
   const execute = (statement: string, args?: unknown): Promise<StatementResult> =>

@@ -4,6 +4,7 @@
 
 import { ChangeFeed } from "@bigpeer/engine/changes";
 import {
+  type IndexUses,
   type MemoryPool,
   StatementRunner,
   type SystemData,
@@ -38,6 +39,12 @@ export interface AppHost extends StoresHost {
   readonly systemData?: (app: OpenApp) => SystemData;
 }
 
+/** What one app has beside. */
+export interface OwnHost extends AppHost {
+  /** Counts the indexes that its statements and subscriptions read. */
+  readonly indexUses: IndexUses;
+}
+
 /** Looks up the current registry entry of an app. */
 export interface KnownApps {
   get(id: string): App | undefined;
@@ -49,11 +56,12 @@ export class OpenApp {
   readonly store: Store;
   readonly attachments: AttachmentFolder;
   readonly statements: StatementRunner;
+  readonly indexUses: IndexUses;
   readonly changes: ChangeFeed;
   readonly #opened: App;
   readonly #known: KnownApps;
 
-  private constructor(app: App, storeFolder: OpenedStore, host: AppHost, known: KnownApps) {
+  private constructor(app: App, storeFolder: OpenedStore, host: OwnHost, known: KnownApps) {
     const { id } = app;
     const { store } = storeFolder;
     this.id = id;
@@ -61,6 +69,7 @@ export class OpenApp {
     this.store = store;
     this.#opened = app;
     this.#known = known;
+    this.indexUses = host.indexUses;
     this.statements = new StatementRunner({
       store,
       platform: host.platform,
@@ -68,6 +77,7 @@ export class OpenApp {
       limits: { timeMs: host.statementTimeoutMs },
       memory: host.memory,
       slicer: host.slicer,
+      indexUses: host.indexUses,
       systemData: {
         info: () => [{ namespace: "core", key: "server_version", value: VERSION }],
         ...host.systemData?.(this),
@@ -87,7 +97,7 @@ export class OpenApp {
   }
 
   /** Opens the store of an app, which must exist. The caller closes it. */
-  static async open(app: App, host: AppHost, known: KnownApps): Promise<OpenApp> {
+  static async open(app: App, host: OwnHost, known: KnownApps): Promise<OpenApp> {
     const folder = appStoreFolder(host.dataDir, app.id);
     const storeFolder = await openNamed(app.id, folder, host);
     try {

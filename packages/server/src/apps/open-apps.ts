@@ -11,6 +11,7 @@
 import { assert, PeerError } from "@bigpeer/protocol";
 import { CLOSE_MS_MAX, OPEN_APPS_MAX } from "../limits/limits.ts";
 import { describeError } from "../observability/log.ts";
+import { AppIndexUses } from "./app-index-uses.ts";
 import { type AppHost, type KnownApps, OpenApp } from "./open-app.ts";
 
 /** Use of an app, which must be released exactly once. */
@@ -55,12 +56,14 @@ export class OpenApps {
   readonly #openings = new Map<string, Promise<void>>();
   readonly #closings = new Map<string, Promise<void>>();
   readonly #failures = new Map<string, Failure>();
+  readonly #indexUses: AppIndexUses;
   /** Apps whose files are open, or are about to be. */
   #places = 0;
   #isClosed = false;
 
   constructor(options: OpenAppsOptions) {
     this.#options = options;
+    this.#indexUses = new AppIndexUses(() => options.host.platform.now());
     const roundMs = Math.min(ROUND_MS_MAX, Math.max(1, options.idleMs / 4));
     this.#idleRounds = Math.ceil(options.idleMs / roundMs);
     this.#timer = setInterval(() => this.#closeIdle(), roundMs);
@@ -123,6 +126,7 @@ export class OpenApps {
     if (held === undefined) await this.#closings.get(id);
     else await this.#close(held, this.#options.closeMsMax ?? CLOSE_MS_MAX);
     this.#failures.delete(id);
+    this.#indexUses.forget(id);
   }
 
   /** Closes all apps, even those in use. Repeated calls are harmless. */
@@ -201,7 +205,8 @@ export class OpenApps {
     // It may have been deleted while another app was closed to make space.
     if (app === undefined) throw closedError(`expected the app ${id}, found it deleted`);
     try {
-      const opened = await OpenApp.open(app, host, known);
+      const indexUses = this.#indexUses.of(id);
+      const opened = await OpenApp.open(app, { ...host, indexUses }, known);
       try {
         return this.#prepare(opened);
       } catch (error) {

@@ -12,8 +12,7 @@ import { type Answer, createAnswer, type LiveContent } from "../http/answer.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { Refusal, unavailable } from "../http/refusal.ts";
 import { type Endpoint, messageBody, type Place } from "../http/router.ts";
-import { CHANGE_STREAMS_MAX, CHANGE_STREAMS_PER_CREDENTIAL_MAX } from "../limits/limits.ts";
-import { Shares } from "../limits/shares.ts";
+import type { ChangeStreamTotals } from "../limits/change-stream-totals.ts";
 import { type ChangeFormat, chooseChangeFormat } from "./change-format.ts";
 import { type ChangeRequest, readChangeRequest } from "./change-request.ts";
 import { ChangeStream, type FindCaller } from "./change-stream.ts";
@@ -35,6 +34,8 @@ export interface ChangeStreamsOptions<App extends FeedApp> {
   /** How long a cursor of another node of the cluster may be ahead. */
   readonly transactionWaitMs: number;
   readonly elapsed: () => number;
+  /** The limit and the counts, which may be shared with the streams of another listener. */
+  readonly totals: ChangeStreamTotals;
   readonly onRefused: (bound: string) => void;
   readonly onFault: (error: unknown) => void;
 }
@@ -43,23 +44,11 @@ export class ChangeStreams<App extends FeedApp> {
   readonly #options: ChangeStreamsOptions<App>;
   readonly #tickets: StreamTickets;
   readonly #streams = new Set<ChangeStream>();
-  readonly #shares = new Shares({
-    max: CHANGE_STREAMS_MAX,
-    perOwnerMax: CHANGE_STREAMS_PER_CREDENTIAL_MAX,
-    areGrouped: true,
-  });
   #isClosing = false;
-  /** Lines that were sent so far. */
-  lineCount = 0;
 
   constructor(options: ChangeStreamsOptions<App>) {
     this.#options = options;
     this.#tickets = new StreamTickets(options.elapsed);
-  }
-
-  /** Open streams. */
-  get count(): number {
-    return this.#streams.size;
   }
 
   get endpoints(): Endpoint[] {
@@ -162,7 +151,8 @@ export class ChangeStreams<App extends FeedApp> {
   ): ChangeStream {
     if (this.#isClosing) throw unavailable("the server is closing", 1);
     const owner = ownerOf(app.id, credential);
-    if (!this.#shares.take(owner)) {
+    const { totals } = this.#options;
+    if (!totals.shares.take(owner)) {
       this.#options.onRefused("change_streams");
       throw unavailable("the server, or this credential, has too many streams of changes", 5);
     }
@@ -175,12 +165,12 @@ export class ChangeStreams<App extends FeedApp> {
         waitMs: asked.waitMs,
         findCaller,
         onLines: (count) => {
-          this.lineCount += count;
+          totals.lineCount += count;
         },
         onFault: this.#options.onFault,
       });
     } catch (error) {
-      this.#shares.give(owner);
+      totals.shares.give(owner);
       throw error;
     }
   }
@@ -190,7 +180,7 @@ export class ChangeStreams<App extends FeedApp> {
     this.#streams.add(stream);
     const leave = (): void => {
       if (!this.#streams.delete(stream)) return;
-      this.#shares.give(owner);
+      this.#options.totals.shares.give(owner);
       use.release();
     };
     return { kind: "live", run: (sink) => stream.run(sink).finally(leave), drop: leave };

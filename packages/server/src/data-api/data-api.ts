@@ -6,6 +6,7 @@ import type { OpenApp } from "../apps/open-app.ts";
 import type { Config } from "../config/config.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Endpoint } from "../http/router.ts";
+import type { ChangeStreamTotals } from "../limits/change-stream-totals.ts";
 import type { ContentTraffic } from "../observability/content-metrics.ts";
 import { describeError, type Log } from "../observability/log.ts";
 import type { RemoteExecution } from "../sync/remote-execution.ts";
@@ -33,6 +34,8 @@ export interface DataApiOptions {
   readonly isClosing: () => boolean;
   readonly traffic: ContentTraffic;
   readonly elapsed: () => number;
+  /** See ChangeStreamsOptions. */
+  readonly changeTotals: ChangeStreamTotals;
   readonly log: Log;
   readonly onRefused: (bound: string) => void;
 }
@@ -45,7 +48,7 @@ export interface DataApi {
 
 export function createDataApi(options: DataApiOptions): DataApi {
   const { config, source, auth, findCaller, remote, syncOf, passOn } = options;
-  const { elapsed, log, onRefused } = options;
+  const { elapsed, changeTotals: totals, log, onRefused } = options;
   const { attachmentSizeMax: sizeMax, publicUrl, transactionWaitMs } = config;
   const { findContent: find, isClosing, traffic } = options;
   const gate = new DataGate<OpenApp>({
@@ -59,6 +62,7 @@ export function createDataApi(options: DataApiOptions): DataApi {
     gate,
     transactionWaitMs,
     elapsed,
+    totals,
     onRefused,
     onFault: (error) => log("error", `a stream of changes failed: ${describeError(error)}`),
   });

@@ -3,8 +3,10 @@
  * are estimated from a few documents, so that the answer does not depend on their number.
  */
 
+import type { IndexUses } from "@bigpeer/engine/query";
 import type { View } from "@bigpeer/engine/store";
 import { encodeCbor, type Value } from "@bigpeer/protocol";
+import { showOptionalTime, showTime } from "../validation/time-text.ts";
 import { withApp } from "./app-use.ts";
 import type { ManagementCall, Resource } from "./management-endpoint.ts";
 import { pageBody } from "./page.ts";
@@ -23,16 +25,16 @@ const SAMPLE_MAX = 50;
 const SAMPLE_SIZE_MAX: number = 256 * 1024;
 
 function showCollections(call: ManagementCall): Promise<Value> {
-  return withApp(call, ({ store }) =>
+  return withApp(call, ({ store, indexUses }) =>
     store.read((view) =>
-      pageBody(view.collections(), call.query, (name) => showCollection(view, name)),
+      pageBody(view.collections(), call.query, (name) => showCollection(view, name, indexUses)),
     ),
   );
 }
 
-function showCollection(view: View, name: string): Value {
+function showCollection(view: View, name: string, uses: IndexUses): Value {
   const documents = view.count(name);
-  const indexes = view.indexes(name).map(({ name: index, keys, building }) => ({
+  const indexes = view.indexes(name).map(({ name: index, number, keys, building }) => ({
     name: index,
     fields: keys.map(({ path, isDescending }) => ({ path: [...path], isDescending })),
     state: building === undefined ? "complete" : "building",
@@ -40,8 +42,17 @@ function showCollection(view: View, name: string): Value {
       building === undefined
         ? null
         : { done: Math.min(building.done, documents), total: documents },
+    use: showUse(uses, number),
   }));
   return { name, documents, bytes: estimatedSize(view, name, documents), indexes };
+}
+
+/** Null if it is not known. */
+function showUse(uses: IndexUses, number: number): Value {
+  const use = uses.of(number);
+  if (use === undefined) return null;
+  const { count, lastMs } = use;
+  return { count, lastAt: showOptionalTime(lastMs), since: showTime(uses.sinceMs) };
 }
 
 /** The mean size of the first documents, for all of them. */

@@ -89,6 +89,19 @@ const Overview = Type.Object(
   { title: "Overview" },
 );
 
+const IndexUse = Type.Object(
+  {
+    count: Type.Integer({
+      description: "Statements, and lookups for subscriptions, that read the index.",
+      minimum: 0,
+      format: "int64",
+    }),
+    lastAt: orNull(TIME),
+    since: Type.String({ description: "When the count began: usually the start of the server." }),
+  },
+  { title: "IndexUse", description: "Null when it is not known." },
+);
+
 const CollectionIndex = Type.Object(
   {
     name: Type.String(),
@@ -97,6 +110,7 @@ const CollectionIndex = Type.Object(
     ),
     state: Type.Enum(["complete", "building"]),
     progress: orNull(Type.Object({ done: COUNT, total: COUNT })),
+    use: orNull(IndexUse),
   },
   { title: "CollectionIndex" },
 );

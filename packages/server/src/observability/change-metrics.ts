@@ -3,22 +3,23 @@
  * the table.
  */
 
+import type { ChangeStreamTotals } from "../limits/change-stream-totals.ts";
 import type { Metric, MetricRegistry } from "./metric-registry.ts";
-import type { WatchedApp, WatchedStreams } from "./metric-sources.ts";
+import type { WatchedApp } from "./metric-sources.ts";
 
 export class ChangeMetrics {
-  readonly #source: () => WatchedStreams | undefined;
+  readonly #totals: ChangeStreamTotals;
   readonly #streams: Metric;
   readonly #lines: Metric;
   readonly #readers: Metric;
   readonly #groups: Metric;
   readonly #kept: Metric;
 
-  constructor(registry: MetricRegistry, source: () => WatchedStreams | undefined) {
-    this.#source = source;
+  constructor(registry: MetricRegistry, totals: ChangeStreamTotals) {
+    this.#totals = totals;
     const measure = (name: string, help: string): Metric =>
       registry.gauge(`bigpeer_changes_${name}`, help);
-    this.#streams = measure("streams", "Open change feeds of clients.");
+    this.#streams = measure("streams", "Open change feeds of clients and of the console.");
     this.#lines = registry.counter("bigpeer_changes_lines_total", "Lines sent on change feeds.");
     const readers = "Readers of changes, including webhooks and sinks.";
     this.#readers = measure("readers", readers);
@@ -29,7 +30,7 @@ export class ChangeMetrics {
   }
 
   collect(apps: Iterable<WatchedApp>): void {
-    const { count = 0, lineCount = 0 } = this.#source() ?? {};
+    const { count, lineCount } = this.#totals;
     this.#streams.set({}, count);
     this.#lines.set({}, lineCount);
     for (const each of [this.#readers, this.#groups, this.#kept]) each.clear();

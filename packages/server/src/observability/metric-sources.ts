@@ -50,12 +50,6 @@ export interface WatchedApp {
   readonly changes: Pick<ChangeFeed, "count" | "groupCount" | "keptLength">;
 }
 
-/** The change feeds of clients, of all apps. */
-export interface WatchedStreams {
-  readonly count: number;
-  readonly lineCount: number;
-}
-
 /**
  * Result of a statement on peers. `refused`: because of the request; `busy`: because of other
  * requests.

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { DATA_FILE } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
+import { ChangeStreamTotals } from "../limits/change-stream-totals.ts";
 import { type BackupStats, backupMetricsText } from "./backup-metrics.ts";
 import { ChangeMetrics } from "./change-metrics.ts";
 import { type ClusterStats, clusterMetricsText } from "./cluster-metrics.ts";
@@ -25,7 +26,6 @@ import type {
   EndedRun,
   WatchedApp,
   WatchedStats,
-  WatchedStreams,
   WatchedSync,
 } from "./metric-sources.ts";
 import { ProcessMetrics } from "./process-metrics.ts";
@@ -39,7 +39,6 @@ export interface MetricsOptions {
   readonly appsKnown: () => number;
   readonly sync?: WatchedSync;
   readonly links?: () => StatsByApp;
-  readonly changes?: () => WatchedStreams | undefined;
   readonly deliveries?: () => Iterable<DeliveryStats>;
   /** Undefined without backups by schedule. */
   readonly backups?: () => BackupStats | undefined;
@@ -66,6 +65,8 @@ export class Metrics {
   readonly #contents: ContentMetrics;
   readonly #changes: ChangeMetrics;
   readonly #process: ProcessMetrics;
+  /** The open streams of changes, which count themselves. */
+  readonly changeStreams: ChangeStreamTotals = new ChangeStreamTotals();
   /** Figures of the last hour. */
   readonly recent: RecentStats;
   readonly #links: () => StatsByApp;
@@ -88,7 +89,7 @@ export class Metrics {
     this.#sync = new SyncMetrics(this.#registry, options.sync);
     this.#remote = new RemoteMetrics(this.#registry);
     this.#contents = new ContentMetrics(this.#registry);
-    this.#changes = new ChangeMetrics(this.#registry, options.changes ?? (() => undefined));
+    this.#changes = new ChangeMetrics(this.#registry, this.changeStreams);
     this.#process = new ProcessMetrics(this.#registry);
     const { sync } = options;
     this.recent = new RecentStats({

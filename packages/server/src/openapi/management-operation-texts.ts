@@ -16,7 +16,8 @@ const APP_TEXTS: readonly ManagementText[] = [
     path: "/app/{app}/collection",
     tag: "data",
     summary: "List collections with their indexes",
-    description: "Sizes are estimated. Needs a session of the console or the admin token.",
+    description:
+      "Sizes are estimated. `use` counts the uses of an index since the start of the server. Needs a session of the console or the admin token.",
     response: "CollectionList",
     example: {
       data: [
@@ -30,6 +31,7 @@ const APP_TEXTS: readonly ManagementText[] = [
               fields: [{ path: ["owner"], isDescending: false }],
               state: "complete",
               progress: null,
+              use: { count: 312, lastAt: TIME, since: "2026-01-24T08:00:00.000Z" },
             },
           ],
         },

@@ -392,6 +392,7 @@ export class SyncServers implements ConnectionHost {
       admit: (token, _hello, channel) =>
         channel instanceof SyncConnection ? channel.renew(token) : undefined,
       upload: (asked) => this.#upload(app, asked),
+      indexUses: app.indexUses,
       ...(peers && { nextSession: () => peers.nextSession() }),
       onFault: (error) => this.#fault(app.id, error),
     });

@@ -115,6 +115,28 @@ test("[M53] the change feed shows changes as they happen, and ends when the sess
   expect(await lines()).toMatchObject({ marker: "end", reason: "credential" });
 });
 
+test("[M53] streams of the console count as those of the data API", async () => {
+  const streamCount = async (): Promise<number> => {
+    const text = await (await fetch(`${api.server.url}/metrics`)).text();
+    return Number(/^bigpeer_changes_streams (\d+)$/m.exec(text)?.[1]);
+  };
+  await expect.poll(streamCount).toBe(0);
+  const controller = new AbortController();
+  const { signal } = controller;
+  const authorization = `Bearer ${api.quickstart.apiKey}`;
+  const responses = [
+    fetch(`${client.url}${APP}/store/changes`, {
+      headers: { cookie: client.cookie ?? "" },
+      signal,
+    }),
+    fetch(`${api.server.url}/api/v4/store/changes`, { headers: { authorization }, signal }),
+  ];
+  for (const response of responses) expect((await response).status).toBe(200);
+  expect(await streamCount()).toBe(2);
+  controller.abort();
+  await expect.poll(streamCount).toBe(0);
+});
+
 test("[M53] an attachment is uploaded and downloaded", async () => {
   const form = new FormData();
   form.append("file", new Blob(["a content"]));

@@ -83,6 +83,7 @@ test("[M59] the last warnings are shown without secrets", async () => {
 
 test("[M60] collections are listed with their size and their indexes", async () => {
   const { data } = (await client.get("/app/default/collection")) as { data: unknown[] };
+  const startedAt = expect.stringMatching(/^\d{4}-.*Z$/) as string;
   expect(data).toEqual([
     {
       name: "orders",
@@ -94,6 +95,7 @@ test("[M60] collections are listed with their size and their indexes", async () 
           fields: [{ path: ["owner"], isDescending: true }],
           state: "complete",
           progress: null,
+          use: { count: 0, lastAt: null, since: startedAt },
         },
       ],
     },
@@ -105,6 +107,25 @@ test("[M60] collections are listed with their size and their indexes", async () 
     expect((await client.execute(insert)).status).toBe(200);
   }
   expect(await sizeOfMany()).toBeGreaterThan(7 * first);
+});
+
+test("[M66] an index shows how many statements have read it, and when the last one began", async () => {
+  const useOf = async (): Promise<{ count: number; lastAt: string | null; since: string }> => {
+    const { data } = (await client.get("/app/default/collection")) as {
+      data: { name: string; indexes: { use: never }[] }[];
+    };
+    return data.find(({ name }) => name === "orders")?.indexes[0]?.use as never;
+  };
+  const before = await useOf();
+  const statement = "SELECT * FROM orders WHERE owner = 'ada'";
+  const beginMs = Date.now();
+  await client.execute(statement);
+  await client.execute(statement);
+  const { count, lastAt, since } = await useOf();
+  expect(count).toBe(before.count + 2);
+  expect(Date.parse(lastAt ?? "")).toBeGreaterThanOrEqual(beginMs);
+  expect(Date.parse(since)).toBeLessThanOrEqual(beginMs);
+  expect(since).toBe(before.since);
 });
 
 async function sizeOfMany(): Promise<number> {

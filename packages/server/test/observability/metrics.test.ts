@@ -24,7 +24,6 @@ function openMetrics(requestsInFlight = 0): Metrics {
     version: "1.2.3",
     requestsInFlight: () => requestsInFlight,
     appsKnown: () => 3,
-    changes: () => ({ count: 4, lineCount: 17 }),
     cluster: () => ({
       nodes: 3,
       ageSeconds: 0.5,
@@ -41,6 +40,8 @@ function openMetrics(requestsInFlight = 0): Metrics {
       lastDurationMs: 250,
     }),
   });
+  metrics.changeStreams.shares.take("app key", 4);
+  metrics.changeStreams.lineCount = 17;
   onTestFinished(() => metrics.close());
   return metrics;
 }

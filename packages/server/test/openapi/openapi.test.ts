@@ -21,6 +21,7 @@ import {
   checkWriteRequest,
   SCHEMAS,
 } from "../../src/data-api/schemas.ts";
+import { ChangeStreamTotals } from "../../src/limits/change-stream-totals.ts";
 import { openApiDocument } from "../../src/openapi/openapi.ts";
 import { OPERATION_TEXTS } from "../../src/openapi/operation-texts.ts";
 import { SchemaChecker } from "../support/json-schema.ts";
@@ -181,6 +182,7 @@ describe("the document describes this server", () => {
         gate,
         transactionWaitMs: 0,
         elapsed: () => 0,
+        totals: new ChangeStreamTotals(),
         onRefused: () => undefined,
         onFault: () => undefined,
       }).endpoints,

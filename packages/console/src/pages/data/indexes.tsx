@@ -3,8 +3,8 @@
  * statements would need.
  */
 
-import { type Advice, type IndexReport, type IndexUse, loadIndexReport } from "../../api/advice.ts";
-import type { Collection, CollectionIndex } from "../../api/collections.ts";
+import { type Advice, loadAdvice } from "../../api/advice.ts";
+import type { Collection, CollectionIndex, IndexUse } from "../../api/collections.ts";
 import { execute } from "../../api/execute.ts";
 import { ApiError } from "../../api/request.ts";
 import { parseSort } from "../../data/document-page.ts";
@@ -19,7 +19,7 @@ import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { showToast } from "../../ui/toast.tsx";
 import { pathText, quoteName } from "../../values/names.ts";
-import { countText } from "../../values/show-value.ts";
+import { countText, plural } from "../../values/show-value.ts";
 
 export interface IndexesProps {
   readonly app: string;
@@ -31,7 +31,7 @@ export interface IndexesProps {
 export function Indexes({ app, collection, found, onChange }: IndexesProps): VNode {
   const [isCreating, setCreating] = useState(false);
   const version = `${collection} ${found?.indexes.length ?? 0}`;
-  const report = useLoad(version, (signal) => loadIndexReport({ app, collection, signal }), {
+  const advice = useLoad(version, (signal) => loadAdvice({ app, collection, signal }), {
     isKept: true,
   });
   const run = async (text: string, title: string): Promise<void> => {
@@ -59,17 +59,13 @@ export function Indexes({ app, collection, found, onChange }: IndexesProps): VNo
       </div>
       <Table
         label="Indexes"
-        columns={[
-          ...COLUMNS,
-          ...useColumns(report.value?.uses),
-          dropColumn((index) => void drop(index)),
-        ]}
+        columns={[...COLUMNS, dropColumn((index) => void drop(index))]}
         rows={found?.indexes ?? []}
         keyOf={({ name }) => name}
         empty={<Empty title="This collection has no index" />}
       />
       <IndexAdvice
-        report={report}
+        loaded={advice}
         onCreate={({ statement }) => void run(statement, "Created the index").catch(showFailure)}
       />
       {isCreating ? (
@@ -92,20 +88,8 @@ const COLUMNS: readonly Column<CollectionIndex>[] = [
     ),
   },
   { title: "State", cell: (index) => <IndexState index={index} /> },
+  { title: "Use", cell: ({ use }) => <IndexUses use={use} /> },
 ];
-
-/** How often recent statements use an index. */
-function useColumns(uses: IndexReport["uses"] | undefined): readonly Column<CollectionIndex>[] {
-  const useOf = ({ name }: CollectionIndex): IndexUse | undefined => uses?.get(name);
-  return [
-    {
-      title: "Recent uses",
-      isNumber: true,
-      cell: (index) => (uses === undefined ? "…" : countText(useOf(index)?.count ?? 0)),
-    },
-    { title: "Last used", cell: (index) => <Time at={useOf(index)?.lastAt} /> },
-  ];
-}
 
 function dropColumn(onDrop: (index: CollectionIndex) => void): Column<CollectionIndex> {
   return {
@@ -132,12 +116,29 @@ function IndexState({ index }: { readonly index: CollectionIndex }): VNode {
   );
 }
 
+function IndexUses({ use }: { readonly use: IndexUse | null }): VNode {
+  if (use === null) return <span class="muted">not known</span>;
+  const { count, lastAt, since } = use;
+  if (lastAt === null) {
+    return (
+      <span class="muted">
+        never used since the start, <Time at={since} />
+      </span>
+    );
+  }
+  return (
+    <span>
+      used {plural(count, "time")}, last <Time at={lastAt} />
+    </span>
+  );
+}
+
 interface IndexAdviceProps {
-  readonly report: Loaded<IndexReport>;
+  readonly loaded: Loaded<readonly Advice[]>;
   readonly onCreate: (advice: Advice) => void;
 }
 
-function IndexAdvice({ report, onCreate }: IndexAdviceProps): VNode {
+function IndexAdvice({ loaded, onCreate }: IndexAdviceProps): VNode {
   const columns: readonly Column<Advice>[] = [
     { title: "Index", cell: ({ statement }) => <span class="code">{statement}</span> },
     { title: "Because of", cell: ({ because }) => <span class="code cut">{because}</span> },
@@ -152,12 +153,12 @@ function IndexAdvice({ report, onCreate }: IndexAdviceProps): VNode {
     <section class="advice" aria-label="Advice">
       <h3>Advice</h3>
       <p class="muted">Indexes that recent statements on this collection would use.</p>
-      <ErrorMessage error={report.error} onRetry={() => void report.reload()} />
-      {report.value === undefined ? null : (
+      <ErrorMessage error={loaded.error} onRetry={() => void loaded.reload()} />
+      {loaded.value === undefined ? null : (
         <Table
           label="Advice"
           columns={columns}
-          rows={report.value.advice}
+          rows={loaded.value}
           keyOf={({ statement }) => statement}
           empty={<p class="muted">None is missing.</p>}
         />

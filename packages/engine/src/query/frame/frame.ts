@@ -9,6 +9,7 @@ import type { Outcome } from "../value/datum.ts";
 import type { Members } from "../value/members.ts";
 import type { Budget } from "./budget.ts";
 import type { Found } from "./document-view.ts";
+import type { IndexReads } from "./index-uses.ts";
 import type { RowDocument } from "./whole-document.ts";
 
 export interface RequestInfo {
@@ -16,6 +17,8 @@ export interface RequestInfo {
   readonly appId: string;
   /** Wall clock in milliseconds since 1970, read once for the whole statement. */
   readonly startMs: number;
+  /** Counts the indexes that the request reads; undefined where no one counts them. */
+  readonly indexReads?: IndexReads | undefined;
 }
 
 export interface Run {

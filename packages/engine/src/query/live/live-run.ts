@@ -7,6 +7,7 @@ import type { Platform } from "../../platform.ts";
 import type { View } from "../../store/view.ts";
 import { Budget } from "../frame/budget.ts";
 import type { Run } from "../frame/frame.ts";
+import { IndexReads, type IndexUses } from "../frame/index-uses.ts";
 import type { MemoryPool } from "../frame/memory-pool.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { Authority } from "../permission/authority.ts";
@@ -33,6 +34,8 @@ export interface LiveRunsOptions {
   readonly bytes: number;
   /** Memory shared by all statements of the process; undefined if it is not limited. */
   readonly memory: MemoryPool | undefined;
+  /** Counts the indexes that runs of whole statements read. */
+  readonly indexUses?: IndexUses | undefined;
 }
 
 export class LiveRuns {
@@ -61,9 +64,11 @@ export class LiveRuns {
 
   /** A run of the whole statement. The caller must end its budget. */
   begin(whole: View, input: LiveInput): Execution {
-    const { timeMs, bytes, memory } = this.#options;
+    const { platform, timeMs, bytes, memory, indexUses } = this.#options;
     const limits = { timeMsMax: timeMs, bytesMax: bytes, pool: memory };
-    return this.#execution(whole, input, new Budget({ elapsed: this.#elapsed, ...limits }));
+    const budget = new Budget({ elapsed: this.#elapsed, ...limits });
+    const reads = indexUses && new IndexReads(indexUses, platform.now());
+    return this.#execution(whole, input, budget, reads);
   }
 
   /** Work on single rows, without pauses. */
@@ -72,10 +77,11 @@ export class LiveRuns {
     return this.#execution(whole, input, this.#rowBudget);
   }
 
-  #execution(whole: View, input: LiveInput, budget: Budget): Execution {
+  #execution(whole: View, input: LiveInput, budget: Budget, indexReads?: IndexReads): Execution {
     const { text, args, authority, isStrict } = input;
     const { platform, appId } = this.#options;
-    const run: Run = { args, platform, budget, request: { id: "", appId, startMs: 0 } };
+    const request = { id: "", appId, startMs: 0, indexReads };
+    const run: Run = { args, platform, budget, request };
     const isNarrowed = authority !== undefined && !authority.isReadingAll;
     const checker = isNarrowed ? authority.checker(run) : undefined;
     const view = checker?.narrow(whole) ?? whole;

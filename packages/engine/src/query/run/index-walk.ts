@@ -151,6 +151,7 @@ function roomFor({ execution, collection, wanted }: Search): number {
 /** In the order of ids. */
 function* findEntries(way: IndexWay, search: Search): Found<StoredDocument> {
   if (search.wanted < Infinity && isInIdOrder(way)) {
+    countUse(way, search);
     for (const entry of entriesOf(way, search)) yield entry && documentOf(entry, way, search);
     return;
   }
@@ -158,6 +159,7 @@ function* findEntries(way: IndexWay, search: Search): Found<StoredDocument> {
   try {
     const entries = yield* collectEntries(way, { ...search, held }, roomFor(search));
     if (entries !== undefined) {
+      countUse(way, search);
       for (const entry of entries) yield documentOf(entry, way, search);
       return;
     }
@@ -165,6 +167,10 @@ function* findEntries(way: IndexWay, search: Search): Found<StoredDocument> {
     held.giveAll();
   }
   yield* scanAll(search);
+}
+
+function countUse({ access }: IndexWay, { execution }: Search): void {
+  execution.run.request.indexReads?.add(access.index.number);
 }
 
 /** Whether the path reads one range of entries with equal values: these are in the order of ids. */
@@ -255,6 +261,7 @@ function* collectKeys(way: Way, search: Gathering, room: number): Collecting<str
       return yield* collectNamed(way, search);
     case "index": {
       const entries = yield* collectEntries(way, search, room);
+      if (entries !== undefined) countUse(way, search);
       return entries?.map(({ idKey }) => idKey);
     }
     case "scan":
@@ -330,6 +337,7 @@ function* collectIntersection(
 function* walkEntries(way: IndexWay, search: Search): Found<StoredDocument> {
   const { walk, index } = way.access;
   if (walk === undefined) return;
+  countUse(way, search);
   const isPlain = walk.tieKeys === index.keys.length && walk.isReversed === walk.areIdsDescending;
   const held = new HeldBytes(search.execution.run.budget);
   const tied = { way, walk, search: { ...search, held } };

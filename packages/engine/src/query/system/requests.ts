@@ -11,6 +11,7 @@ import type { Platform } from "../../platform.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import type { Budget } from "../frame/budget.ts";
 import type { RequestInfo } from "../frame/frame.ts";
+import { IndexReads, type IndexUses } from "../frame/index-uses.ts";
 import { uuidOf } from "../uuid.ts";
 import type { HistoryQualifiers, Settings } from "./settings.ts";
 import { systemDocument } from "./system-document.ts";
@@ -54,6 +55,8 @@ export interface RequestOutcome {
 export interface RequestsOptions {
   readonly platform: Pick<Platform, "now" | "elapsed" | "random">;
   readonly settings: Settings;
+  /** Counts the indexes that requests read; undefined if no one asks for them. */
+  readonly indexUses?: IndexUses | undefined;
   /**
    * Called with the row of a request that took longer than dql_slow_request_warn_seconds or
    * exceeded its time limit.
@@ -185,6 +188,10 @@ export class Requests {
     return this.#options.platform;
   }
 
+  get indexUses(): IndexUses | undefined {
+    return this.#options.indexUses;
+  }
+
   /** Called by a request when it ends. */
   end(request: ActiveRequest): void {
     const { settings, onSlow } = this.#options;
@@ -253,6 +260,7 @@ export class ActiveRequest implements RequestInfo, Placed {
   #resultCount = 0;
   #error: string | undefined;
   #isCancelled = false;
+  #indexReads: IndexReads | undefined;
 
   constructor(id: string, number: number, start: RequestStart, requests: Requests) {
     this.id = id;
@@ -276,6 +284,14 @@ export class ActiveRequest implements RequestInfo, Placed {
 
   get elapsedMs(): number {
     return (this.#endMs ?? this.#requests.platform.elapsed()) - this.#beginMs;
+  }
+
+  /** Made on use: most requests read no index. */
+  get indexReads(): IndexReads | undefined {
+    if (this.#indexReads !== undefined) return this.#indexReads;
+    const { indexUses } = this.#requests;
+    if (indexUses !== undefined) this.#indexReads = new IndexReads(indexUses, this.startMs);
+    return this.#indexReads;
   }
 
   get isCompleted(): boolean {

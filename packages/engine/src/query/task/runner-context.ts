@@ -9,6 +9,7 @@ import type { Platform } from "../../platform.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { Budget } from "../frame/budget.ts";
+import type { IndexUses } from "../frame/index-uses.ts";
 import type { MemoryPool } from "../frame/memory-pool.ts";
 import { type SliceTaking, TimeSlicer } from "../run/time-slicer.ts";
 import { Requests } from "../system/requests.ts";
@@ -33,6 +34,8 @@ export interface StatementRunnerOptions {
   /** The time slicer of all statements of the process; default is one of its own. */
   readonly slicer?: TimeSlicer;
   readonly systemData?: SystemData;
+  /** Counts the indexes that requests read. */
+  readonly indexUses?: IndexUses;
   /** Default settings by name, unless a statement changes them. */
   readonly settings?: ValueObject;
   /** Called for each request that took longer than DQL_SLOW_REQUEST_WARN_SECONDS. */
@@ -54,7 +57,7 @@ export class RunnerContext {
   readonly #memory: MemoryPool | undefined;
 
   constructor(options: StatementRunnerOptions) {
-    const { store, platform, appId, limits, memory, systemData, onSlow } = options;
+    const { store, platform, appId, limits, memory, systemData, onSlow, indexUses } = options;
     this.store = store;
     this.platform = platform;
     this.appId = appId;
@@ -66,7 +69,8 @@ export class RunnerContext {
     this.texts = new PreparedTexts(this.slicer, this.elapsed);
     this.settings = new Settings(options.settings);
     this.reloadSettings();
-    this.requests = new Requests({ platform, settings: this.settings, ...(onSlow && { onSlow }) });
+    const { settings } = this;
+    this.requests = new Requests({ platform, settings, indexUses, ...(onSlow && { onSlow }) });
     this.systemData = this.#withTexts(systemData);
   }
 

@@ -5,6 +5,7 @@
 
 import type { Platform } from "../../platform.ts";
 import { Budget } from "../../query/frame/budget.ts";
+import type { IndexUses } from "../../query/frame/index-uses.ts";
 import { LiveRuns } from "../../query/live/live-run.ts";
 import { MatchIndex } from "../../query/live/match-index.ts";
 import type { Authority } from "../../query/permission/authority.ts";
@@ -35,6 +36,8 @@ export interface StreamsOptions {
   readonly platform: Platform;
   readonly appId: string;
   readonly limits?: Partial<StreamLimits>;
+  /** Counts the indexes that find the documents of a subscription. */
+  readonly indexUses?: IndexUses | undefined;
 }
 
 /** Time and memory for the lookup of the ids that a condition selects. */
@@ -43,11 +46,12 @@ const SEARCH = { timeMs: 2000, bytes: 64 * 1024 * 1024, memory: undefined };
 /** Memory that permission checks of a session's documents may use. */
 const CHECK_BYTES_MAX = 16 * 1024 * 1024;
 
-export function streamContext({ store, platform, appId, limits }: StreamsOptions): StreamContext {
+export function streamContext(options: StreamsOptions): StreamContext {
+  const { store, platform, appId, limits, indexUses } = options;
   return {
     groups: new Groups(new MatchIndex<StreamGroup>(platform, appId)),
     limits: { ...STREAM_LIMITS, ...limits },
-    runs: new LiveRuns({ platform, appId, ...SEARCH }),
+    runs: new LiveRuns({ platform, appId, ...SEARCH, indexUses }),
     stamps: new WrittenStamps(store.identity.site),
     made: { encoded: 0 },
     sent: { frames: 0, bytes: 0 },
