@@ -168,7 +168,7 @@ test.runIf(hasBrowser)(
     await shown.click("button", "New webhook");
     await shown.fill("Name", "orders");
     await shown.fill("Address", receiver.url);
-    await shown.click("checkbox", "Also addresses that are not on the public internet");
+    await shown.click("checkbox", "Allow addresses outside the public internet");
     await shown.choose("Collection", "orders");
     await shown.click("button", "Create");
     receiver.secret = await takeSecret(shown, "the secret");
@@ -204,7 +204,7 @@ test.runIf(hasBrowser)("an app is deleted with its typed name, and restored", as
   await shown.click("button", "New app");
   await shown.fill("Name", "shop");
   await shown.click("button", "Create");
-  await shown.reads("The app shop is there.");
+  await shown.reads("The app shop is created.");
   await shown.click("button", "Settings of shop");
   await shown.click("checkbox", "Statements under /api/v4 run in strict mode");
   await shown.click("button", "Save");
@@ -235,21 +235,15 @@ test.runIf(hasBrowser)("sessions end with a new link, and the audit log has it a
   await shown.reads("this one");
   await shown.click("button", "Sign it out");
   await vi.waitFor(async () => {
-    expect(await shown.texts(`table[aria-label="Browsers in this console"] tbody tr`)).toHaveLength(
-      2,
-    );
+    expect(await shown.texts(`table[aria-label="Signed-in browsers"] tbody tr`)).toHaveLength(2);
   }, PATIENCE);
-  expect(await shown.texts(`table[aria-label="Browsers in this console"] tbody tr`)).toHaveLength(
-    2,
-  );
+  expect(await shown.texts(`table[aria-label="Signed-in browsers"] tbody tr`)).toHaveLength(2);
   await shown.click("button", "Sign out all others");
   await shown.click("button", "Make a new link");
   const link = await takeSecret(shown, "the link");
   expect(new URL(link).origin).toBe(shown.origin);
   await vi.waitFor(async () => {
-    expect(await shown.texts(`table[aria-label="Browsers in this console"] tbody tr`)).toHaveLength(
-      1,
-    );
+    expect(await shown.texts(`table[aria-label="Signed-in browsers"] tbody tr`)).toHaveLength(1);
   }, PATIENCE);
   for (const { page } of [other, third]) await page.reload();
   await other.reads("Sign in to Big Peer");

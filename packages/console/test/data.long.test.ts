@@ -237,8 +237,55 @@ test.runIf(hasBrowser)("an attachment has its type, a preview and a download", a
   await shown.sees(".type-badge.attachment");
   await shown.click("button", "Preview");
   await shown.until(`document.querySelector(".attachment-image")?.naturalWidth`, 1);
-  const size = `fetch(document.querySelector(".attachment a[download]").href)
+  const size = `fetch(document.querySelector(".attachment-view a[download]").href)
     .then((answer) => answer.arrayBuffer()).then(({ byteLength }) => byteLength)`;
   expect(await shown.page.evaluate(size)).toBe(PNG.length);
   expect(shown.page.console).toEqual([]);
 });
+
+test.runIf(hasBrowser)(
+  "a clone keeps the types of fields, a new field begins at its name, and both are undone",
+  async () => {
+    const shown = await withSampleData();
+    await shown.open("/data?app=default&collection=products&id=%22p3%22");
+    await shown.click("button", "Clone");
+    await shown.reads("Clone the document");
+    await shown.page.locator("dialog footer .primary").click();
+    await shown.reads("Inserted ");
+    await shown.until(`document.querySelectorAll(".type-badge.counter").length`, 1);
+    await shown.click("button", "Undo");
+    await shown.reads("Undid: Inserted");
+    const count = "SELECT COUNT(*) AS n FROM products";
+    expect(await shown.atServer(count)).toEqual([{ n: 10 }]);
+
+    await shown.open("/data?app=default&collection=products&id=%22p3%22");
+    await shown.click("button", "Add field");
+    await shown.until(`document.activeElement.labels?.[0]?.innerText`, "Name");
+    await shown.type("sold");
+    await shown.choose("Type", "counter");
+    await shown.fill("Value of the new field", "3");
+    await shown.press("Enter");
+    await shown.reads("Added sold");
+    const sold = "SELECT sold FROM products WHERE _id = 'p3'";
+    expect(await shown.atServer(sold)).toEqual([{ sold: 3 }]);
+    await shown.press("z");
+    await shown.reads("Undid: Added sold");
+    expect(await shown.atServer(sold)).toEqual([{}]);
+  },
+);
+
+test.runIf(hasBrowser)(
+  "a filter that cannot be used says why: a value in its row, a condition with its place",
+  async () => {
+    const shown = await withSampleData();
+    const rows = encodeURIComponent(JSON.stringify([["total", ">", "number", "much"]]));
+    await shown.open(`/data?app=default&collection=orders&filter=${rows}`);
+    await shown.reads("expected a number");
+    await shown.open(`/data?app=default&collection=orders&where=${encodeURIComponent("total >")}`);
+    await shown.reads("expected an expression, found the end of the condition");
+    await shown.fill("Condition", "total = = 1");
+    await shown.press("Enter");
+    await shown.reads("at character 9 of the condition");
+    expect(await shown.texts(IDS)).toEqual([]);
+  },
+);

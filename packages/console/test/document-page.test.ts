@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { openPeer, type Peer } from "../../peer/src/index.ts";
 import {
   type Cursor,
+  conditionFault,
   formatCursor,
   formatSort,
   type PageRequest,
@@ -119,4 +120,22 @@ test("cursors and orders survive the address", () => {
     expect(formatSort(parseSort(text))).toBe(text);
   }
   expect(parseSort("")).toBeUndefined();
+});
+
+test("a failure names its place in the condition", async () => {
+  const peer = await openDocuments(["a"]);
+  const faultOf = async (text: string, cursor?: Cursor): Promise<string> => {
+    const condition = { text, args: {} };
+    const [statement] = pageStatements({ ...FIRST, condition, cursor });
+    const failure: unknown = await peer.store
+      .execute(statement?.text ?? "", statement?.args ?? {})
+      .catch((error: unknown) => error);
+    return conditionFault((failure as Error).message, statement?.text ?? "", condition);
+  };
+  expect(await faultOf("n >")).toBe("expected an expression, found the end of the condition");
+  expect(await faultOf("n = = 1")).toBe(
+    'expected an expression, found "=" at character 5 of the condition',
+  );
+  expect(await faultOf("isodd(n)", { after: "a" })).toContain("at character 1 of the condition");
+  await peer.close();
 });

@@ -3,7 +3,14 @@
  */
 import { expect, test } from "vitest";
 import { type RealServer, startRealServer } from "../../peer/test/support/real-server.ts";
-import { type Change, type Edit, inverseOf, statementOf } from "../src/data/edit.ts";
+import {
+  type Change,
+  type Edit,
+  fieldsLike,
+  inverseOf,
+  objectOf,
+  statementOf,
+} from "../src/data/edit.ts";
 import { type TypedField, typedFields } from "../src/data/typed-fields.ts";
 
 const INSERT = `INSERT INTO COLLECTION stock (place REGISTER, n COUNTER, m MAP (k COUNTER, o REGISTER))
@@ -16,6 +23,7 @@ const DOCUMENT = {
   none: null,
   list: [1, { a: 2 }],
   m: { k: 3, o: { b: { c: 1 } }, inner: { z: true } },
+  empty: {},
 };
 
 async function post(server: RealServer, path: string, body: object): Promise<unknown> {
@@ -30,8 +38,8 @@ async function post(server: RealServer, path: string, body: object): Promise<unk
   return answer;
 }
 
-async function fieldsOf(server: RealServer): Promise<readonly TypedField[] | null> {
-  const body = { collection: "stock", id: "s1", serializedAs: "latestValuesAndTypes" };
+async function fieldsOf(server: RealServer, id = "s1"): Promise<readonly TypedField[] | null> {
+  const body = { collection: "stock", id, serializedAs: "latestValuesAndTypes" };
   const { fields } = (await post(server, "findbyid", body)) as {
     fields: Record<string, unknown> | null;
   };
@@ -41,6 +49,12 @@ async function fieldsOf(server: RealServer): Promise<readonly TypedField[] | nul
 async function run(server: RealServer, edit: Edit): Promise<void> {
   const { text, args } = statementOf(edit);
   await post(server, "execute", { statement: text, args });
+}
+
+function inverse(edit: Edit, fields: readonly TypedField[]): Edit {
+  const found = inverseOf(edit, fields);
+  if (found === undefined) throw new Error("expected an edit that can be undone");
+  return found;
 }
 
 const CHANGES: readonly (readonly [title: string, change: Change])[] = [
@@ -54,6 +68,8 @@ const CHANGES: readonly (readonly [title: string, change: Change])[] = [
   ["the removal of a text", { kind: "unset", path: ["text"] }],
   ["the removal of a counter", { kind: "unset", path: ["n"] }],
   ["the removal of a map", { kind: "unset", path: ["m"] }],
+  ["the removal of an empty map", { kind: "unset", path: ["empty"] }],
+  ["a new counter", { kind: "restore", fields: [{ path: ["new"], type: "counter", value: 3 }] }],
   ["the removal of the document", { kind: "delete" }],
 ];
 
@@ -62,6 +78,7 @@ test("the inverse of an edit gives the same fields with the same types", async (
   await post(server, "execute", { statement: INSERT, args: { document: DOCUMENT } });
   const before = await fieldsOf(server);
   expect(before?.map(({ path, type }) => [path.join("."), type])).toEqual([
+    ["empty", "map"],
     ["list", "register"],
     ["m", "map"],
     ["m.inner", "map"],
@@ -77,7 +94,7 @@ test("the inverse of an edit gives the same fields with the same types", async (
     const edit: Edit = { title, collection: "stock", id: "s1", change };
     await run(server, edit);
     expect(await fieldsOf(server), title).not.toEqual(before);
-    await run(server, inverseOf(edit, before ?? []));
+    await run(server, inverse(edit, before ?? []));
     const after = await fieldsOf(server);
     // A map stays when all that was in it is removed.
     expect(
@@ -87,6 +104,33 @@ test("the inverse of an edit gives the same fields with the same types", async (
   }
 });
 
+test("a clone has the types of its original", async () => {
+  const server = await startRealServer();
+  await post(server, "execute", { statement: INSERT, args: { document: DOCUMENT } });
+  const original = (await fieldsOf(server)) ?? [];
+  const fields = fieldsLike(objectOf(original), original);
+  await run(server, {
+    title: "",
+    collection: "stock",
+    id: "s2",
+    change: { kind: "insert", fields },
+  });
+  expect(await fieldsOf(server, "s2")).toEqual(original);
+});
+
+test("a field of a clone that was changed to another kind of value is a plain one", () => {
+  const original: readonly TypedField[] = [
+    { path: ["n"], type: "counter", value: 1 },
+    { path: ["place"], type: "register", value: { row: 1 } },
+  ];
+  expect(fieldsLike({ n: "one", place: [1], more: { a: null } }, original)).toEqual([
+    { path: ["n"], type: "register", value: "one" },
+    { path: ["place"], type: "register", value: [1] },
+    { path: ["more"], type: "map", value: {} },
+    { path: ["more", "a"], type: "register", value: null },
+  ]);
+});
+
 test("the inverse of an insert is a delete", () => {
   const insert: Edit = {
     title: "",
@@ -94,6 +138,18 @@ test("the inverse of an insert is a delete", () => {
     id: 1,
     change: { kind: "insert", fields: [] },
   };
-  expect(inverseOf(insert, []).change).toEqual({ kind: "delete" });
-  expect(statementOf(inverseOf(insert, [])).text).toBe("DELETE FROM c WHERE _id = :id");
+  expect(inverse(insert, []).change).toEqual({ kind: "delete" });
+  expect(statementOf(inverse(insert, [])).text).toBe("DELETE FROM c WHERE _id = :id");
+});
+
+test("an edit cannot be undone if that would write a value that JSON cannot hold", () => {
+  const fields = typedFields({
+    bytes: { register: { cbor: "QwECAw==" } },
+    text: { register: { value: "x" } },
+  });
+  expect(fields.map(({ isOpaque = false }) => isOpaque)).toEqual([true, false]);
+  const edit = (change: Change): Edit => ({ title: "", collection: "c", id: 1, change });
+  expect(inverseOf(edit({ kind: "delete" }), fields)).toBeUndefined();
+  expect(inverseOf(edit({ kind: "unset", path: ["bytes"] }), fields)).toBeUndefined();
+  expect(inverseOf(edit({ kind: "unset", path: ["text"] }), fields)).toBeDefined();
 });

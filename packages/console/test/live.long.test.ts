@@ -38,7 +38,7 @@ test.runIf(hasBrowser)("changes of another client appear, each kind with its sig
 
 test.runIf(hasBrowser)("a filter shows what enters and leaves it, by keyboard alone", async () => {
   const shown = await openLive();
-  await shown.tabTo("Only documents with");
+  await shown.tabTo("Only documents where");
   await shown.type("make == 'Fiat'");
   await shown.press("Enter");
   await shown.until(`new URLSearchParams(location.search).get("filter")`, "make == 'Fiat'");

@@ -15,9 +15,9 @@ async function openWithApp(): Promise<ConsolePage> {
   await shown.open("/access?app=default");
   await shown.click("button", "New app");
   await shown.fill("Name", "shop");
-  await shown.fill("Id (a UUID, optional)", LINKED_APP);
+  await shown.fill("App ID (a UUID, optional)", LINKED_APP);
   await shown.click("button", "Create");
-  await shown.reads("The app shop is there.");
+  await shown.reads("The app shop is created.");
   await shown.open("/replication?app=shop");
   await shown.reads(LINKED_APP);
   return shown;

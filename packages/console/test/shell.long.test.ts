@@ -102,6 +102,46 @@ test.runIf(hasBrowser)(
 );
 
 test.runIf(hasBrowser)(
+  "pages with content scroll it inside of themselves at 360 px, and show the chosen tab",
+  async () => {
+    const shown = await openConsole();
+    await shown.sees("main h1");
+    await shown.open("/data?app=default");
+    await shown.click("button", "Add sample data");
+    await shown.reads("Added 265 documents");
+    await shown.atServer("SELECT * FROM orders WHERE customer = 'c3' AND state = 'open'");
+    const peer = await shown.server.peer({ deviceName: "A device with a long name" });
+    peer.sync.registerSubscription("SELECT * FROM orders");
+    peer.sync.start();
+    await shown.page.setViewport({ width: 360, height: 700 });
+    const width = "document.documentElement.scrollWidth";
+    for (const [path, text] of [
+      ["/data?app=default&collection=orders", "o0001"],
+      ["/data?app=default&collection=orders&tab=indexes", "Create this index"],
+      ["/devices?app=default", "A device with a long name"],
+      ["/access?app=default&tab=audit", "console.signIn"],
+      ["/operations?app=default&tab=metrics", "bigpeer_http_requests_total"],
+    ] as const) {
+      await shown.open(path);
+      await shown.reads(text);
+      await shown.until(width, 360);
+    }
+    await shown.open("/live?app=default");
+    await shown.reads("Following");
+    await shown.atServer("UPDATE orders SET state = 'lost' WHERE total > 30");
+    await shown.sees(".change-table tbody tr");
+    await shown.until(width, 360);
+
+    await shown.open("/access?app=default&tab=audit");
+    await shown.until(`(() => {
+      const { left, right } = document.querySelector(".tabs [aria-current]").getBoundingClientRect();
+      return left >= 0 && right <= innerWidth;
+    })()`);
+    expect(await shown.texts(".tabs [aria-current]")).toEqual(["Audit log"]);
+  },
+);
+
+test.runIf(hasBrowser)(
   "no page asks another host, and its policy refuses none of its own parts",
   async () => {
     const shown = await openConsole();

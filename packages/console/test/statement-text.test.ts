@@ -3,11 +3,11 @@
  */
 import { expect, test } from "vitest";
 import { fieldPaths } from "../src/values/field-paths.ts";
+import { placeIn } from "../src/values/message-place.ts";
 import { columnsOf, isNumberColumn, readResult } from "../src/values/statement-result.ts";
 import {
   addMissing,
   collectionOf,
-  placeIn,
   readArguments,
   withLimit,
   withoutPrefix,

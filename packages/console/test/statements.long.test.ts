@@ -204,7 +204,7 @@ test.runIf(hasBrowser)("history and favourites bring a statement back after a re
   await shown.press("Control+s");
   await shown.fill("Name", "All years");
   await shown.press("Enter");
-  await shown.reads("Kept All years");
+  await shown.reads("Saved the favourite All years");
   await openStatements(shown);
   await writeStatement(shown, "SELECT 1 AS one FROM system:dual");
   await shown.press("Control+Enter");

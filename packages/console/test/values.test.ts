@@ -1,7 +1,9 @@
 /**
  * Values, sizes and times as short texts, and the search of the palette.
  */
+
 import { expect, test } from "vitest";
+import { ownFirst } from "../src/values/names.ts";
 import { searchItems } from "../src/values/search.ts";
 import { kindOf, plural, shortText, sizeText } from "../src/values/show-value.ts";
 import { agoText, durationText } from "../src/values/time-text.ts";
@@ -60,4 +62,9 @@ test("a search finds all words, the beginning of a text first", () => {
   const found = searchItems(names, (name) => name, "ord");
   expect(found).toEqual(["orders", "order lines", "old orders"]);
   expect(searchItems(names, (name) => name, "line ord")).toEqual(["order lines"]);
+});
+
+test("collections of the server come after those of the app", () => {
+  const names = ["__small_peer_info", "cars", "wheels"].map((name) => ({ name }));
+  expect(ownFirst(names).map(({ name }) => name)).toEqual(["cars", "wheels", "__small_peer_info"]);
 });

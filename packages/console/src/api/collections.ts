@@ -1,6 +1,7 @@
 /**
  * The collections of an app with their sizes and indexes.
  */
+import { ownFirst } from "../values/names.ts";
 import { request } from "./request.ts";
 import { ofApp } from "./session.ts";
 
@@ -40,5 +41,6 @@ export async function loadCollections(
   signal: AbortSignal,
 ): Promise<readonly Collection[]> {
   const path = ofApp(app, "/collection");
-  return (await request<{ readonly data: readonly Collection[] }>(path, { signal })).data;
+  const { data } = await request<{ readonly data: readonly Collection[] }>(path, { signal });
+  return ownFirst(data);
 }

@@ -1,10 +1,10 @@
 /**
  * Documents: pages of them, and one with the types of its fields.
  */
-import { type PageRequest, pageStatements } from "../data/document-page.ts";
+import { conditionFault, type PageRequest, pageStatements } from "../data/document-page.ts";
 import { type TypedField, typedFields } from "../data/typed-fields.ts";
 import { execute, type Fields } from "./execute.ts";
-import { request } from "./request.ts";
+import { ApiError, request } from "./request.ts";
 import { ofApp } from "./session.ts";
 
 export interface DocumentPage {
@@ -25,7 +25,10 @@ export async function loadPage(
   const rows: Fields[] = [];
   const warnings: string[] = [];
   for (const { text, args } of pageStatements(page)) {
-    const result = await execute(app, text, { args, signal });
+    const result = await execute(app, text, { args, signal }).catch((failure: unknown) => {
+      const { status, title, message, requestId } = ApiError.from(failure);
+      throw new ApiError(status, title, conditionFault(message, text, page.condition), requestId);
+    });
     rows.push(...result.items);
     warnings.push(...result.warnings.map(({ description }) => description));
     if (rows.length > page.size) break;

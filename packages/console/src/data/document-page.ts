@@ -6,6 +6,7 @@
  * page reads a range of ids for each type, in their order. In another order a cursor is a number of
  * documents.
  */
+import { placeIn } from "../values/message-place.ts";
 import { parsePath, pathText, quoteName } from "../values/names.ts";
 import type { Condition } from "./filter.ts";
 
@@ -85,6 +86,27 @@ function statementOf(request: PageRequest, condition: Condition, order: string):
 function withTest(condition: Condition, test: string, args: Condition["args"] = {}): Condition {
   const text = condition.text === "" ? test : `(${condition.text}) AND ${test}`;
   return { text, args: { ...condition.args, ...args } };
+}
+
+const PLACE = / at line \d+, column \d+(?:, near `.*?`(?=;| \(|$))?/s;
+
+/**
+ * A failure of a page in the words of its filter: the place is one in the condition, not one in the
+ * statement around it, which the person has not written.
+ */
+export function conditionFault(
+  message: string,
+  statement: string,
+  { text: condition }: Condition,
+): string {
+  const place = placeIn(message, statement);
+  if (place === undefined || condition === "") return message;
+  const start = statement.indexOf(condition, statement.indexOf(" WHERE "));
+  const at = place - start;
+  if (at < 0) return message;
+  if (at < condition.length)
+    return message.replace(PLACE, ` at character ${at + 1} of the condition`);
+  return message.replace(PLACE, "").replace(/found "[^"]*"/, "found the end of the condition");
 }
 
 /** `year` or `owner.city desc`. */

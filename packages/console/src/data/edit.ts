@@ -38,8 +38,7 @@ export function statementOf({ collection, id, change }: Edit): EditStatement {
   switch (change.kind) {
     case "set": {
       const { path, value } = change;
-      const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-      const target = isObject ? declared(name, [{ path, type: "register", value }]) : name;
+      const target = isObject(value) ? declared(name, [{ path, type: "register", value }]) : name;
       const text = `UPDATE ${target} SET ${pathText(path)} = :value WHERE _id = :id`;
       return { text, args: { value, id } };
     }
@@ -65,10 +64,13 @@ export function statementOf({ collection, id, change }: Edit): EditStatement {
   }
 }
 
-/** Counters begin again with their value; all else is written. */
+/** Counters begin again with their value; all else is written. A map comes back with its entries. */
 function restoration(name: string, id: unknown, fields: readonly TypedField[]): EditStatement {
   const counters = fields.filter(({ type }) => type === "counter");
-  const others = fields.filter(({ type }) => type === "register" || type === "attachment");
+  const others = fields.filter((field) => {
+    if (field.type === "map") return !fields.some(({ path }) => isInside(path, field.path));
+    return field.type !== "counter";
+  });
   const args: Record<string, unknown> = { id };
   const restarts = counters.map(
     ({ path, value }) => `${pathText(path)} RESTART WITH ${Number(value)}`,
@@ -82,19 +84,29 @@ function restoration(name: string, id: unknown, fields: readonly TypedField[]): 
   return { text: `UPDATE ${declared(name, others)}${apply}${set} WHERE _id = :id`, args };
 }
 
-/** The edit that takes this one back. `fields` are those of the document before it. */
-export function inverseOf(edit: Edit, fields: readonly TypedField[]): Edit {
-  return { ...edit, title: `Undid: ${edit.title}`, change: inverseChange(edit.change, fields) };
+/**
+ * The edit that takes this one back. `fields` are those of the document before it. Undefined if it
+ * would have to write a value that JSON cannot hold.
+ */
+export function inverseOf(edit: Edit, fields: readonly TypedField[]): Edit | undefined {
+  const change = inverseChange(edit.change, fields);
+  const written = "fields" in change ? change.fields : [];
+  if (written.some(({ isOpaque = false }) => isOpaque)) return undefined;
+  return { ...edit, title: `Undid: ${edit.title}`, change };
 }
 
 function inverseChange(change: Change, fields: readonly TypedField[]): Change {
   if (change.kind === "insert") return { kind: "delete" };
   if (change.kind === "delete") return { kind: "insert", fields };
   if (change.kind === "increment") return { ...change, by: -change.by };
-  if (change.kind === "restore") return change;
-  const { path } = change;
+  // A person restores one field at a time: a counter that begins.
+  const path = change.kind === "restore" ? (change.fields[0]?.path ?? []) : change.path;
   const former = fields.filter((field) => isSamePath(field.path.slice(0, path.length), path));
   return former.length === 0 ? { kind: "unset", path } : { kind: "restore", fields: former };
+}
+
+function isInside(inner: readonly string[], outer: readonly string[]): boolean {
+  return inner.length > outer.length && isSamePath(inner.slice(0, outer.length), outer);
 }
 
 function isSamePath(a: readonly string[], b: readonly string[]): boolean {
@@ -104,8 +116,7 @@ function isSamePath(a: readonly string[], b: readonly string[]): boolean {
 /** The collection with the types that a plain value would not have: counters, and objects as registers. */
 export function declared(name: string, fields: readonly TypedField[]): string {
   const needed = fields.filter(({ type, value }) => {
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return type === "counter" || type === "attachment" || (type === "register" && isObject);
+    return type === "counter" || type === "attachment" || (type === "register" && isObject(value));
   });
   const text = declarations(needed.map(({ path, type }) => ({ path, type })));
   return text === "" ? name : `COLLECTION ${name} (${text})`;
@@ -127,6 +138,31 @@ function declarations(all: readonly Declaration[]): string {
       return `${quoteName(name)} MAP (${declarations(inner)})`;
     })
     .join(", ");
+}
+
+/**
+ * The fields of a plain object. Those that `original` has too keep its types, if their values allow
+ * it: a clone has a counter where the original has one.
+ */
+export function fieldsLike(
+  object: Readonly<Record<string, unknown>>,
+  original: readonly TypedField[],
+  parent: readonly string[] = [],
+): readonly TypedField[] {
+  return Object.entries(object).flatMap(([name, value]): readonly TypedField[] => {
+    const path = [...parent, name];
+    const type = original.find((field) => isSamePath(field.path, path))?.type;
+    if (!isObject(value)) {
+      const isCounter = type === "counter" && typeof value === "number";
+      return [{ path, type: isCounter ? "counter" : "register", value }];
+    }
+    if (type === "register" || type === "attachment") return [{ path, type, value }];
+    return [{ path, type: "map", value: {} }, ...fieldsLike(value, original, path)];
+  });
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The fields as a plain object. */

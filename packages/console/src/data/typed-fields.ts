@@ -9,6 +9,8 @@ export interface TypedField {
   readonly type: FieldType;
   /** Of a map, an empty object: its entries are fields of their own. */
   readonly value: unknown;
+  /** Whether JSON cannot hold the value, such as binary: then `value` is undefined. */
+  readonly isOpaque?: true;
 }
 
 type Wrapped = Readonly<Record<string, { readonly value?: unknown; readonly cbor?: string }>>;
@@ -22,7 +24,10 @@ export function typedFields(
   return names.flatMap((name): readonly TypedField[] => {
     const path = [...parent, name];
     const [type = "register", content] = Object.entries(fields[name] as Wrapped)[0] ?? [];
-    if (type !== "map") return [{ path, type: knownType(type), value: content?.value }];
+    if (type !== "map") {
+      const field = { path, type: knownType(type), value: content?.value };
+      return [content?.cbor === undefined ? field : { ...field, isOpaque: true }];
+    }
     const entries = (content?.value ?? {}) as Readonly<Record<string, unknown>>;
     return [{ path, type: "map", value: {} }, ...typedFields(entries, path)];
   });

@@ -40,7 +40,7 @@ export function Layout(): VNode {
   return (
     <div class={isMenuOpen ? "frame is-menu-open" : "frame"}>
       <a class="skip-link" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <header class="side">
         <div class="side-head">

@@ -61,7 +61,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): VNode {
         }}
       />
       <Commands id={id} commands={commands} at={at} onRun={run} />
-      {commands.length === 0 ? <p class="muted palette-empty">Nothing is called that.</p> : null}
+      {commands.length === 0 ? <p class="muted palette-empty">No command matches.</p> : null}
     </dialog>
   );
 }

@@ -1,7 +1,8 @@
 /**
  * Tabs of a page: links, because the chosen one is in the address.
  */
-import type { VNode } from "../kit/preact.ts";
+import { useEffect, useRef, type VNode } from "../kit/preact.ts";
+import { countText } from "../values/show-value.ts";
 
 export interface Tab {
   readonly id: string;
@@ -17,13 +18,16 @@ export interface TabsProps {
 }
 
 export function Tabs({ label, tabs, current }: TabsProps): VNode {
+  const chosen = useRef<HTMLLIElement>(null);
+  // In a narrow window the tabs scroll sideways.
+  useEffect(() => chosen.current?.scrollIntoView({ block: "nearest" }), [current]);
   return (
     <ul class="tabs" aria-label={label}>
       {tabs.map(({ id, title, href, count }) => (
-        <li key={id}>
+        <li key={id} ref={id === current ? chosen : null}>
           <a href={href} aria-current={id === current ? "true" : undefined}>
             {title}
-            {count === undefined ? null : <span class="count">{count}</span>}
+            {count === undefined ? null : <span class="count">{countText(count)}</span>}
           </a>
         </li>
       ))}

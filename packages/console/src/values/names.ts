@@ -49,3 +49,11 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   }
   return current;
 }
+
+/** Collections of the app, and below them those that the server writes, such as `__small_peer_info`. */
+export function ownFirst<Named extends { readonly name: string }>(
+  all: readonly Named[],
+): readonly Named[] {
+  const isOfServer = ({ name }: Named): boolean => name.startsWith("__");
+  return [...all.filter((each) => !isOfServer(each)), ...all.filter(isOfServer)];
+}

@@ -1,6 +1,5 @@
 /**
- * Texts around a statement: EXPLAIN and its kin before it, a limit behind it, its arguments, and the
- * place that a failure names.
+ * Texts around a statement: EXPLAIN and its kin before it, a limit behind it, and its arguments.
  */
 
 import { completionPlace } from "@bigpeer/engine/language";
@@ -50,19 +49,6 @@ export function addMissing(text: string, parameters: readonly string[]): string 
   const missing = parameters.filter((name) => !Object.hasOwn(args, name));
   const all = { ...args, ...Object.fromEntries(missing.map((name) => [name, null])) };
   return JSON.stringify(all, null, 2);
-}
-
-/** The index of the place that a message of the server names, such as `at line 1, column 7`. */
-export function placeIn(message: string, text: string): number | undefined {
-  const [, line, column] = / at line (\d+), column (\d+)/.exec(message) ?? [];
-  if (line === undefined || column === undefined) return undefined;
-  const lines = text.split("\n");
-  const before = lines.slice(0, Number(line) - 1).reduce((sum, each) => sum + each.length + 1, 0);
-  // Columns count characters, which may have two units.
-  const start = Array.from(lines[Number(line) - 1] ?? "")
-    .slice(0, Number(column) - 1)
-    .join("");
-  return Math.min(before + start.length, text.length);
 }
 
 /** The one collection of this app that a statement names; undefined for none and for several. */

@@ -27,7 +27,7 @@ export function NewAppDialog({ onClose, onDone }: NewAppDialogProps): VNode {
     await request(managed("/app"), { method: "POST", body });
     await onDone();
     showToast({
-      text: `The app ${body.name} is there.`,
+      text: `The app ${body.name} is created.`,
       action: { title: "Show it", run: () => setQuery({ app: body.name }) },
     });
     onClose();
@@ -50,9 +50,9 @@ export function NewAppDialog({ onClose, onDone }: NewAppDialogProps): VNode {
         onInput={setName}
       />
       <TextField
-        label="Id (a UUID, optional)"
+        label="App ID (a UUID, optional)"
         isCode
-        hint="By default a random one. Give the id of the same app on another Big Peer to replicate."
+        hint="Random by default. To replicate with another Big Peer, enter the id that the app has there."
         value={appId}
         onInput={setAppId}
       />

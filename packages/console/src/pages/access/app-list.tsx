@@ -14,7 +14,6 @@ import { hrefOf } from "../../route/router.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
-import { StateBadge } from "../../ui/state-badge.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { showToast } from "../../ui/toast.tsx";
@@ -78,14 +77,15 @@ function AppTable({ apps, current }: AppTableProps): VNode {
       columns={[
         {
           title: "Name",
-          cell: ({ name }) => <a href={hrefOf("data", { app: name })}>{name}</a>,
+          cell: ({ name }) => (
+            <>
+              <a href={hrefOf("data", { app: name })}>{name}</a>{" "}
+              {name === current ? <span class="badge">current</span> : null}
+            </>
+          ),
         },
         {
-          title: "Shown",
-          cell: ({ name }) => (name === current ? <StateBadge kind="ok">this one</StateBadge> : ""),
-        },
-        {
-          title: "Id",
+          title: "App ID",
           cell: ({ appId }) => (
             <span class="with-copy">
               <code>{appId}</code>
@@ -126,7 +126,7 @@ function DeletedApps({ apps, onChange }: DeletedAppsProps): VNode | null {
   const restore = ({ appId, name }: DeletedApp): void => {
     void run(async () => {
       await request(managed(`/deletedApp/${appId}/restore`), { method: "POST" });
-      showToast({ text: `${name} is back, without its keys and replications.` });
+      showToast({ text: `The app ${name} is restored, without its API keys and replications.` });
       await onChange();
     });
   };
@@ -141,7 +141,7 @@ function DeletedApps({ apps, onChange }: DeletedAppsProps): VNode | null {
         keyOf={({ appId }) => appId}
         columns={[
           { title: "Name", cell: ({ name }) => name },
-          { title: "Id", cell: ({ appId }) => <code>{appId}</code> },
+          { title: "App ID", cell: ({ appId }) => <code>{appId}</code> },
           { title: "Deleted", cell: ({ deletedAt }) => <Time at={deletedAt} /> },
           { title: "Data is removed", cell: ({ removedAfter }) => <Time at={removedAfter} /> },
           {

@@ -27,7 +27,7 @@ interface AuditEntry {
 
 const LOGS = [
   { value: "changes", title: "Changes", path: "/audit" },
-  { value: "statements", title: "Data in this console", path: "/audit/statement" },
+  { value: "statements", title: "Data used by the console", path: "/audit/statement" },
   { value: "remote", title: "Remote statements", path: "/audit/remote" },
 ];
 
@@ -79,7 +79,8 @@ const COLUMNS: readonly Column<AuditEntry & { readonly key: string }>[] = [
   { title: "Target", cell: ({ target }) => target },
   {
     title: "Detail",
-    cell: ({ detail }) => (detail === null ? "" : <code>{shortText(detail)}</code>),
+    cell: ({ detail }) =>
+      detail === null ? "" : <code class="wrap-text">{shortText(detail)}</code>,
   },
   { title: "Address", cell: ({ address }) => address ?? "" },
 ];

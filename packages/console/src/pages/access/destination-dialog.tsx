@@ -99,7 +99,7 @@ interface FieldsProps {
   readonly onChange: (changes: Partial<DestinationForm>) => void;
 }
 
-const KEPT = "Leave it empty to keep the one that there is.";
+const KEPT = "Leave it empty to keep the current one.";
 
 function WebhookFields({ form, isNew, onChange }: FieldsProps): VNode {
   return (
@@ -119,7 +119,7 @@ function WebhookFields({ form, isNew, onChange }: FieldsProps): VNode {
         onInput={(secret) => onChange({ secret })}
       />
       <Checkbox
-        label="Also addresses that are not on the public internet"
+        label="Allow addresses outside the public internet"
         isChecked={form.allowPrivate}
         onChange={(allowPrivate) => onChange({ allowPrivate })}
       />

@@ -132,7 +132,7 @@ function TypeFields({ form, isNew, onChange }: TypeFieldsProps): VNode {
   }
 }
 
-const UNCHANGED = "Leave it empty to keep the one that there is.";
+const UNCHANGED = "Leave it empty to keep the current one.";
 
 function SharedTokenFields({ form, isNew, onChange }: TypeFieldsProps): VNode {
   return (
@@ -219,7 +219,7 @@ function UserPermissions({ app, form, onChange }: UserPermissionsProps): VNode {
     <>
       {form.type === "jwt" ? (
         <Checkbox
-          label="Users whose tokens have no permissions get these"
+          label="Default permissions, for users whose tokens have none"
           isChecked={form.hasPermission}
           onChange={(hasPermission) => onChange({ hasPermission })}
         />

@@ -39,7 +39,7 @@ export function RotateDialog({ app, name, onClose, onRotated }: RotateDialogProp
       onClose={onClose}
       onSubmit={() => void action.run(rotate)}
     >
-      <p>It stays the same key, so its devices continue as before, with the new text.</p>
+      <p>The key keeps its permissions and its devices. Give them the new text.</p>
       <SelectField label="The old text" value={grace} choices={GRACE_TIMES} onChange={setGrace} />
     </FormDialog>
   );

@@ -74,7 +74,7 @@ function ConsoleSessions(): VNode {
   return (
     <>
       <div class="section-head">
-        <h2 class="grow">Browsers in this console</h2>
+        <h2 class="grow">Signed-in browsers</h2>
         <Button onClick={() => void renew()} isDisabled={action.isRunning}>
           Sign out all others
         </Button>
@@ -82,7 +82,7 @@ function ConsoleSessions(): VNode {
       <ErrorMessage error={error ?? action.error} />
       {value === undefined ? null : (
         <Table
-          label="Browsers in this console"
+          label="Signed-in browsers"
           rows={value}
           keyOf={({ id }) => id}
           columns={[...COLUMNS, actions]}
@@ -122,7 +122,7 @@ function UserSessions({ app }: PageProps): VNode {
           isDestructive: true,
         }
       : {
-          title: `Rotate the key of sessions of ${app}?`,
+          title: `Rotate the signing key of ${app}?`,
           text: "New sessions are signed with a new key. Existing ones stay valid until the next rotation.",
           action: "Rotate",
         };
@@ -139,7 +139,7 @@ function UserSessions({ app }: PageProps): VNode {
       <div class="section-head">
         <h2 class="grow">Users of {app}</h2>
         <Button onClick={() => void rotate(false)} isDisabled={action.isRunning}>
-          Rotate the key
+          Rotate the signing key
         </Button>
         <Button onClick={() => void rotate(true)} isDisabled={action.isRunning}>
           End all sessions

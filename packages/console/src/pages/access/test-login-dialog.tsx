@@ -52,7 +52,7 @@ export function TestLoginDialog({ app, provider, onClose }: TestLoginDialogProps
         label="Token"
         autofocus
         rows={4}
-        hint="As the app sends it. No session is made."
+        hint="As the app sends it. The test creates no session."
         value={token}
         onInput={setToken}
       />

@@ -50,10 +50,11 @@ function KnownAttachment({ app, token }: KnownAttachmentProps): VNode {
   };
   const hasPreview = IMAGE.test(name) || TEXT.test(name);
   return (
-    <span class="grow attachment">
+    <span class="grow attachment-view">
+      <span class="attachment-name">
+        {name} <span class="muted">{sizeText(token.len)}</span>
+      </span>
       <span class="toolbar">
-        <span class="cut">{name}</span>
-        <span class="muted">{sizeText(token.len)}</span>
         {hasPreview && preview === undefined ? (
           <Button onClick={() => void show()}>Preview</Button>
         ) : null}

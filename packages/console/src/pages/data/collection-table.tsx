@@ -67,7 +67,7 @@ export function CollectionTable({ app, loaded }: CollectionTableProps): VNode {
           keyOf={({ name }) => name}
           empty={
             <Empty title="This app has no documents yet">
-              <p>The first document makes its collection. Insert one, import a file, or</p>
+              <p>The first document creates its collection. Insert one, import a file, or</p>
               {samples}
             </Empty>
           }

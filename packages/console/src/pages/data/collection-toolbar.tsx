@@ -98,7 +98,7 @@ function ColumnDialog({ rows, onClose }: ColumnDialogProps): VNode {
               onClose();
             }}
           >
-            Choose for me
+            Default columns
           </Button>
           <Button isSubmit kind="primary">
             Apply

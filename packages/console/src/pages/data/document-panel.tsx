@@ -2,7 +2,6 @@
  * The document that is open: its fields with their CRDT types, each edited on its own.
  */
 import { loadDocument } from "../../api/documents.ts";
-import type { Fields } from "../../api/execute.ts";
 import { ApiError } from "../../api/request.ts";
 import type { Change } from "../../data/edit.ts";
 import { objectOf } from "../../data/edit.ts";
@@ -24,7 +23,7 @@ export interface DocumentPanelProps {
   readonly app: string;
   readonly collection: string;
   readonly id: unknown;
-  readonly onClone: (fields: Fields) => void;
+  readonly onClone: (fields: readonly TypedField[]) => void;
 }
 
 export function DocumentPanel(props: DocumentPanelProps): VNode {
@@ -57,7 +56,7 @@ export function DocumentPanel(props: DocumentPanelProps): VNode {
         <IconButton label="Close the document" icon="close" onClick={leave} />
       </header>
       <ErrorMessage error={document.error} onRetry={() => void document.reload()} />
-      {isGone ? <Empty title="The document is not there any more" /> : null}
+      {isGone ? <Empty title="The document no longer exists" /> : null}
       {document.value === undefined ? null : <DocumentFields {...props} fields={document.value} />}
     </section>
   );
@@ -95,7 +94,7 @@ function DocumentFields(props: DocumentFieldsProps): VNode {
           JSON
         </Button>
         <span class="grow" />
-        <Button icon="copy" onClick={() => onClone(objectOf(fields))}>
+        <Button icon="copy" onClick={() => onClone(fields)}>
           Clone
         </Button>
         <DeleteButton

@@ -3,7 +3,7 @@
  * is open beside the list.
  */
 import { type DocumentPage, loadPage } from "../../api/documents.ts";
-import type { Fields } from "../../api/execute.ts";
+import type { TypedField } from "../../data/typed-fields.ts";
 import { useEffect, useState, type VNode } from "../../kit/preact.ts";
 import { useShortcuts } from "../../kit/shortcuts.ts";
 import { useLoad } from "../../kit/use-load.ts";
@@ -30,10 +30,10 @@ export interface DocumentsProps {
 
 export function Documents({ app, collection, total }: DocumentsProps): VNode {
   const state = dataState();
-  const [draft, setDraft] = useState<Fields>();
+  const [draft, setDraft] = useState<readonly TypedField[]>();
   const page = usePage(app, collection, state);
   useShortcuts("Documents", [
-    { keys: "n", title: "Insert a document", run: () => setDraft({}) },
+    { keys: "n", title: "Insert a document", run: () => setDraft([]) },
     { keys: "j", title: "Table or JSON", run: () => toggleView(state) },
     { keys: "Escape", title: "Close the document", run: closeDocument },
   ]);
@@ -45,7 +45,7 @@ export function Documents({ app, collection, total }: DocumentsProps): VNode {
         app={app}
         collection={collection}
         rows={rows}
-        onInsert={() => setDraft({})}
+        onInsert={() => setDraft([])}
         onReload={page.reload}
       />
       <FilterBar collection={collection} rows={rows} />
@@ -80,7 +80,7 @@ export function Documents({ app, collection, total }: DocumentsProps): VNode {
         <InsertDialog
           app={app}
           collection={collection}
-          draft={draft}
+          original={draft}
           example={rows[0]}
           onClose={() => setDraft(undefined)}
           onInserted={(_, id) => openDocument(id)}

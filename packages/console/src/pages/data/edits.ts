@@ -34,10 +34,12 @@ export async function runEdit(
   const { mutatedDocumentIds } = await execute(app, text, { args });
   dataChanged();
   if (mutatedDocumentIds.length === 0) {
-    throw new ApiError(404, "NotFound", "the document is not there any more");
+    throw new ApiError(404, "NotFound", "the document no longer exists");
   }
-  undoable.value = { app, edit: inverseOf(edit, fields) };
-  showToast({ text: edit.title, action: { title: "Undo", run: () => void undoLast() } });
+  const inverse = inverseOf(edit, fields);
+  undoable.value = inverse && { app, edit: inverse };
+  const action = inverse && { title: "Undo", run: () => void undoLast() };
+  showToast({ text: edit.title, ...(action && { action }) });
 }
 
 export async function undoLast(): Promise<void> {

@@ -27,7 +27,7 @@ export interface FieldRowProps {
 
 export function FieldRow(props: FieldRowProps): VNode {
   const { field, onChange } = props;
-  const { path, type } = field;
+  const { path, type, isOpaque = false } = field;
   const [isEdited, setEdited] = useState(false);
   const [error, setError] = useState<ApiError>();
   const name = pathText(path);
@@ -48,7 +48,7 @@ export function FieldRow(props: FieldRowProps): VNode {
         </span>
         <span class={`type-badge ${type}`}>{type}</span>
         <FieldValue {...props} isEdited={isEdited} onChange={run} />
-        {type === "register" && !isEdited ? (
+        {type === "register" && !isEdited && !isOpaque ? (
           <IconButton label={`Edit ${name}`} icon="edit" onClick={() => setEdited(true)} />
         ) : null}
         <IconButton
@@ -77,7 +77,11 @@ function FieldValue(props: FieldRowProps & { readonly isEdited: boolean }): VNod
   if (field.type === "map" || isEdited) return <span class="grow" />;
   return (
     <span class="grow field-value">
-      <Value value={field.value} />
+      {field.isOpaque === true ? (
+        <span class="muted">not shown: JSON cannot hold it</span>
+      ) : (
+        <Value value={field.value} />
+      )}
     </span>
   );
 }

@@ -42,7 +42,7 @@ export function FilterBar({ collection, rows }: FilterBarProps): VNode {
 function RowFilter({ fields }: { readonly fields: readonly string[] }): VNode {
   const { rows: applied } = dataState();
   const [rows, setRows] = useState<readonly FilterRow[]>(applied);
-  const [isTried, setTried] = useState(false);
+  const [isTried, setTried] = useState(applied.some((row) => faultOf(row) !== undefined));
   const text = formatRows(applied);
   useEffect(() => setRows(applied), [text]);
   const change = (at: number, next: FilterRow): void => setRows(rows.with(at, next));

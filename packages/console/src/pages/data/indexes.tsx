@@ -139,30 +139,27 @@ interface IndexAdviceProps {
 }
 
 function IndexAdvice({ loaded, onCreate }: IndexAdviceProps): VNode {
-  const columns: readonly Column<Advice>[] = [
-    { title: "Index", cell: ({ statement }) => <span class="code">{statement}</span> },
-    { title: "Because of", cell: ({ because }) => <span class="code cut">{because}</span> },
-    {
-      title: "Create",
-      isTitleHidden: true,
-      isNumber: true,
-      cell: (each) => <Button onClick={() => onCreate(each)}>Create this index</Button>,
-    },
-  ];
   return (
     <section class="advice" aria-label="Advice">
       <h3>Advice</h3>
       <p class="muted">Indexes that recent statements on this collection would use.</p>
       <ErrorMessage error={loaded.error} onRetry={() => void loaded.reload()} />
-      {loaded.value === undefined ? null : (
-        <Table
-          label="Advice"
-          columns={columns}
-          rows={loaded.value}
-          keyOf={({ statement }) => statement}
-          empty={<p class="muted">None is missing.</p>}
-        />
-      )}
+      {loaded.value?.length === 0 ? <p>No index is missing.</p> : null}
+      <ul class="advice-list">
+        {loaded.value?.map((each) => (
+          <li key={each.statement} class="suggestion">
+            <p class="code suggestion-text">{each.statement}</p>
+            <p class="hint">
+              Because of <code class="suggestion-text">{each.because}</code>
+            </p>
+            <div class="toolbar">
+              <Button icon="plus" onClick={() => onCreate(each)}>
+                Create this index
+              </Button>
+            </div>
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
@@ -227,7 +224,7 @@ function CreateIndex({ collection, onCreate, onClose }: CreateIndexProps): VNode
         autofocus
         isRequired
         placeholder="state, placedAt desc"
-        hint="Paths with commas between them; desc after one turns its order."
+        hint="Field paths, separated by commas. Add desc to a path for descending order."
       />
       <TextField
         label="Name"

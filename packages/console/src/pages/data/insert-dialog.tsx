@@ -1,8 +1,10 @@
 /**
- * Insert a document: JSON, checked before it is sent. A clone begins with the fields of another.
+ * Insert a document: JSON, checked before it is sent. A clone begins with the fields of another and
+ * keeps their types.
  */
 import type { Fields } from "../../api/execute.ts";
 import { ApiError } from "../../api/request.ts";
+import { fieldsLike, objectOf } from "../../data/edit.ts";
 import { parseDocument } from "../../data/ndjson.ts";
 import type { TypedField } from "../../data/typed-fields.ts";
 import { useState, type VNode } from "../../kit/preact.ts";
@@ -17,8 +19,8 @@ export interface InsertDialogProps {
   readonly app: string;
   /** Undefined asks for it. */
   readonly collection?: string;
-  /** The fields to begin with. */
-  readonly draft?: Fields;
+  /** The fields of the document to clone. */
+  readonly original?: readonly TypedField[];
   /** A document whose fields are suggested. */
   readonly example?: Fields | undefined;
   readonly onClose: () => void;
@@ -26,15 +28,17 @@ export interface InsertDialogProps {
 }
 
 export function InsertDialog(props: InsertDialogProps): VNode {
-  const { app, draft = {}, example, onClose, onInserted } = props;
-  const isClone = Object.keys(draft).length > 0;
+  const { app, original = [], example, onClose, onInserted } = props;
+  const isClone = original.length > 0;
   const [collection, setCollection] = useState(props.collection ?? "");
-  const [text, setText] = useState(() => templateOf(isClone ? draft : blankOf(example)));
+  const [text, setText] = useState(() =>
+    templateOf(isClone ? objectOf(original) : blankOf(example)),
+  );
   const [error, setError] = useState<ApiError>();
   const insert = async (): Promise<void> => {
     try {
       const { _id: id = crypto.randomUUID(), ...fields } = parseDocument(text, "the document");
-      const change = { kind: "insert", fields: plainFields(fields) } as const;
+      const change = { kind: "insert", fields: fieldsLike(fields, original) } as const;
       await runEdit(app, { title: `Inserted ${idText(id)}`, collection, id, change }, []);
       onClose();
       onInserted(collection, id);
@@ -80,17 +84,12 @@ export function InsertDialog(props: InsertDialogProps): VNode {
           void insert();
         }}
       />
+      {original.some(({ isOpaque = false }) => isOpaque) ? (
+        <p class="hint">Fields whose values JSON cannot hold, such as binary, are left out.</p>
+      ) : null}
       <ErrorMessage error={error} />
     </Dialog>
   );
-}
-
-/** Values as a statement takes them without declarations. */
-function plainFields(fields: Fields): readonly TypedField[] {
-  return Object.entries(fields).map(([name, value]): TypedField => {
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return { path: [name], type: isObject ? "map" : "register", value };
-  });
 }
 
 function templateOf(fields: Fields): string {

@@ -59,7 +59,7 @@ export function ValueEditor({ label, value, onSave, onCancel }: ValueEditorProps
         choices={TYPES}
         onChange={(next) => setType(next as EditedType)}
       />
-      <ValueInput label={label} type={type} text={text} fault={fault} onInput={setText} />
+      <ValueInput label={label} type={type} text={text} fault={fault} autofocus onInput={setText} />
       <Button isSubmit kind="primary">
         Save
       </Button>
@@ -73,10 +73,12 @@ interface ValueInputProps {
   readonly type: EditedType;
   readonly text: string;
   readonly fault: string | undefined;
+  readonly autofocus: boolean;
   readonly onInput: (text: string) => void;
 }
 
-export function ValueInput({ label, type, text, fault, onInput }: ValueInputProps): VNode | null {
+export function ValueInput(props: ValueInputProps): VNode | null {
+  const { label, type, text, fault, autofocus, onInput } = props;
   const name = `Value of ${label}`;
   if (type === "null") return <span class="grow value null">null</span>;
   if (type === "boolean") {
@@ -96,7 +98,7 @@ export function ValueInput({ label, type, text, fault, onInput }: ValueInputProp
         value={text}
         fault={fault}
         onInput={onInput}
-        autofocus
+        autofocus={autofocus}
       />
     );
   }
@@ -108,7 +110,7 @@ export function ValueInput({ label, type, text, fault, onInput }: ValueInputProp
       value={text}
       fault={fault}
       onInput={onInput}
-      autofocus
+      autofocus={autofocus}
     />
   );
 }

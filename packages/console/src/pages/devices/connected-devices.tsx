@@ -95,8 +95,8 @@ const COLUMNS: readonly Column<Device>[] = [
       );
     },
   },
-  { title: "Lag", isNumber: true, cell: ({ sync }) => countText(sync.lag) },
-  { title: "Pending", isNumber: true, cell: ({ sync }) => countText(sync.pending ?? 0) },
+  { title: "Lag (transactions)", isNumber: true, cell: ({ sync }) => countText(sync.lag) },
+  { title: "Pending writes", isNumber: true, cell: ({ sync }) => countText(sync.pending ?? 0) },
   {
     title: "Subscriptions",
     isNumber: true,

@@ -13,7 +13,7 @@ import { RemoteStatements } from "./remote-statements.tsx";
 const TABS = {
   connected: { title: "Connected", Content: ConnectedDevices },
   known: { title: "Known", Content: KnownDevices },
-  why: { title: "Why not there?", Content: ExplainSync },
+  why: { title: "Explain sync", Content: ExplainSync },
   remote: { title: "Remote statement", Content: RemoteStatements },
 } as const;
 

@@ -71,7 +71,7 @@ export function ExplainSync({ app }: PageProps): VNode {
           </div>
         </div>
         <p class="hint">
-          An id that is not a text is JSON: <code>7</code>, <code>{'{"lot": 3}'}</code>.
+          Write an id that is not text as JSON: <code>7</code>, <code>{'{"lot": 3}'}</code>.
         </p>
       </form>
       <ErrorMessage error={error} />

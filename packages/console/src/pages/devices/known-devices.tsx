@@ -40,7 +40,7 @@ export function KnownDevices({ app }: PageProps): VNode {
             onInput={setSearch}
           />
         </div>
-        <span class="muted">The {SHOWN_MAX} that were seen last.</span>
+        <span class="muted">The {SHOWN_MAX} devices seen last.</span>
       </div>
       <ErrorMessage error={error} onRetry={() => void reload()} />
       {value === undefined ? null : (
@@ -49,7 +49,7 @@ export function KnownDevices({ app }: PageProps): VNode {
           columns={COLUMNS}
           rows={value}
           keyOf={({ peerKeyString, credential }) => `${peerKeyString} ${credential}`}
-          empty={<Empty title="No device is known by that." />}
+          empty={<Empty title="No device matches." />}
         />
       )}
     </>

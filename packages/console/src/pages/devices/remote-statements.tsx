@@ -76,17 +76,17 @@ export function RemoteStatements({ app }: PageProps): VNode {
             {action.isRunning ? "Running…" : "Run"}
           </Button>
           <span class="muted">
-            <kbd>Ctrl Enter</kbd> Each device decides whether it runs it. It is in the audit log.
+            <kbd>Ctrl Enter</kbd> Each device decides whether to run it. The audit log records it.
           </span>
         </div>
       </form>
       <ErrorMessage error={action.error} />
       {results === undefined ? null : <RemoteResults results={results} />}
       {results === undefined && action.error === undefined ? (
-        <Empty title="A statement shows the data of a distant device.">
+        <Empty title="See what a device has in its store.">
           <p>
-            The statement runs on the devices themselves, on their own store, with writes that they
-            have not uploaded yet.
+            The statement runs on the devices. Its result includes writes that they have not
+            uploaded yet.
           </p>
         </Empty>
       ) : null}

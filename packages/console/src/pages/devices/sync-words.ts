@@ -59,7 +59,7 @@ const WORDS: Readonly<Record<Verdict, Describe>> = {
     kind: "err",
     sentence: `${deviceOf(explanation, "start")} wrote ${documentOf(explanation, "inside")}, and the write came too late.`,
     advice:
-      "The device was away for longer than deleted documents are remembered, so its write was set aside. Write it again on the device.",
+      "The device was away for longer than the server keeps tombstones, so the server quarantined its write. Write it again on the device.",
   }),
   no_such_document: noSuchDocument,
   not_connected: notConnected,

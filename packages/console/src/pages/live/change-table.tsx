@@ -162,7 +162,7 @@ function What({ change }: { readonly change: LiveChange }): VNode {
       {fields.length > FIELDS_SHOWN ? (
         <span class="muted">, and {fields.length - FIELDS_SHOWN} more</span>
       ) : null}
-      {fields.length === 0 ? <span class="muted">no value: written again</span> : null}
+      {fields.length === 0 ? <span class="muted">no value changed</span> : null}
     </>
   );
 }

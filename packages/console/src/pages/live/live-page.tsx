@@ -50,9 +50,7 @@ export function Page({ app }: PageProps): VNode {
       </div>
       <ErrorMessage error={feed.error.value} />
       {feed.hasGap.value ? (
-        <p class="note">
-          The server no longer has the changes of a while ago: some are missing here.
-        </p>
+        <p class="note">The server no longer keeps some older changes, so they are missing here.</p>
       ) : null}
       <LiveSummary feed={feed} />
       <ChangeTable
@@ -101,7 +99,7 @@ function Source({ app, collection, filter }: SourceProps): VNode {
         onChange={(name) => setQuery({ collection: name })}
       />
       <TextField
-        label="Only documents with"
+        label="Only documents where"
         value={written}
         onInput={setWritten}
         isCode

@@ -69,12 +69,12 @@ function MetricTable({ families }: { readonly families: readonly Family[] }): VN
       label="Metrics"
       rows={rows}
       keyOf={({ key }) => key}
-      empty={<Empty title="No metric is called that." />}
+      empty={<Empty title="No metric matches." />}
       columns={[
         { title: "Metric", cell: ({ family, isFirst }) => (isFirst ? <Name of={family} /> : "") },
         { title: "Labels", cell: ({ labels }) => <code>{labels}</code> },
         { title: "Value", isNumber: true, cell: (row) => row.value },
-        { title: "Spread", cell: (row) => spreadText(row) },
+        { title: "Mean and percentiles", cell: (row) => spreadText(row) },
       ]}
     />
   );
@@ -82,18 +82,18 @@ function MetricTable({ families }: { readonly families: readonly Family[] }): VN
 
 function Name({ of: { name, help } }: { readonly of: Family }): VNode {
   return (
-    <span class="wrap-text">
+    <span class="wrap-text metric-name">
       <code>{name}</code>
       <span class="hint">{help}</span>
     </span>
   );
 }
 
-/** Of a histogram: its mean, median and 99th percentile. */
+/** Of a histogram: its mean, median (p50) and 99th percentile (p99). */
 function spreadText({ family, distribution }: Row): string {
   const { mean, median, p99 } = distribution ?? {};
   if (mean === undefined || median === undefined || p99 === undefined) return "";
   const show = (value: number): string =>
     family.name.endsWith("_seconds") ? durationText(value * 1000) : String(Math.round(value));
-  return `mean ${show(mean)} · median ${show(median)} · 99 % ${show(p99)}`;
+  return `mean ${show(mean)} · p50 ${show(median)} · p99 ${show(p99)}`;
 }

@@ -53,7 +53,7 @@ export function SettingList(): VNode {
           columns={COLUMNS}
           rows={found}
           keyOf={({ name }) => name}
-          empty={<Empty title="No setting is called that." />}
+          empty={<Empty title="No setting matches." />}
         />
       )}
     </>

@@ -17,6 +17,8 @@ interface ChartDefinition {
   readonly title: string;
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
+  /** Whether the marks of the axis are powers of two, as for sizes. */
+  readonly isBinary?: true;
 }
 
 const HEIGHT = 132;
@@ -57,8 +59,13 @@ const CHARTS: readonly ChartDefinition[] = [
     format: milliseconds,
   },
   { title: "Peers", lines: [{ title: "connected", name: "peers" }], format: plain },
-  { title: "Lag of sync", lines: [{ title: "lag", name: "syncLagMs" }], format: milliseconds },
-  { title: "Memory", lines: [{ title: "resident", name: "memoryBytes" }], format: sizeText },
+  { title: "Sync lag", lines: [{ title: "lag", name: "syncLagMs" }], format: milliseconds },
+  {
+    title: "Memory",
+    lines: [{ title: "resident", name: "memoryBytes" }],
+    format: sizeText,
+    isBinary: true,
+  },
 ];
 
 export function Charts({ series }: { readonly series: TimeSeries }): VNode {
@@ -137,7 +144,8 @@ function Plot({ definition, series }: PlotProps): VNode {
     let isGone = false;
     void import("../../charts/uplot.ts").then((module) => {
       if (isGone || place.current === null) return;
-      const options = { height: HEIGHT, format: definition.format };
+      const { format, isBinary = false } = definition;
+      const options = { height: HEIGHT, format, isBinary };
       chart.current = new module.Chart(place.current, latest.current, options);
     });
     return () => {
@@ -178,7 +186,7 @@ function ChartTable({ definition, series }: PlotProps): VNode {
       <tbody>
         {sampled(series.at.length, TABLE_STEP).map((i) => (
           <tr key={i}>
-            <td>{new Date(series.at[i] ?? 0).toLocaleTimeString()}</td>
+            <td>{new Date(series.at[i] ?? 0).toTimeString().slice(0, "hh:mm:ss".length)}</td>
             {lines.map(({ name }) => (
               <td key={name} class="number">
                 {formatLast([series.values[name]?.[i] ?? null], format)}

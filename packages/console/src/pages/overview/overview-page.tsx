@@ -74,7 +74,7 @@ function Tiles({ overview }: { readonly overview: Overview }): VNode {
       </Tile>
       <Tile title="Commit latency">{ms("commitMs")}</Tile>
       <Tile title="Event-loop delay">{ms("loopDelayMs")}</Tile>
-      <Tile title="Lag of sync">{ms("syncLagMs")}</Tile>
+      <Tile title="Sync lag">{ms("syncLagMs")}</Tile>
       <Tile title="Last backup">
         <Time at={overview.lastBackupAt} />
       </Tile>
@@ -150,7 +150,7 @@ function Errors({ errors }: { readonly errors: readonly LoggedError[] }): VNode 
         columns={ERROR_COLUMNS}
         rows={errors}
         keyOf={({ at, message }) => `${at} ${message}`}
-        empty={<p class="muted">None since the start.</p>}
+        empty={<p class="muted">No errors since the server started.</p>}
       />
     </section>
   );

@@ -62,7 +62,7 @@ export function linkWords(link: Link, nowMs: number): LinkWords {
       return {
         kind: "busy",
         text: "connecting",
-        title: "The two prove that they know the secret.",
+        title: "The two servers authenticate each other.",
       };
     case "waiting": {
       const next =

@@ -8,7 +8,7 @@ import { Facts } from "../../ui/facts.tsx";
 import { StateBadge } from "../../ui/state-badge.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-import { countText, sizeText } from "../../values/show-value.ts";
+import { countText, plural, sizeText } from "../../values/show-value.ts";
 import {
   type Link,
   type LinkSubscription,
@@ -41,7 +41,9 @@ export function ReplicationPanel({ replication, status, onRemove }: ReplicationP
           ["Pulls", <code key="pulls">{pulledText(queriesByCollection)}</code>],
           [
             "Calls",
-            connections.length === 0 ? "no one; it waits for calls" : connections.join(", "),
+            connections.length === 0
+              ? "no address; it waits until the other side calls"
+              : connections.join(", "),
           ],
           ["Attachments", attachments === "eager" ? "with their documents" : "on demand"],
           ["Missing attachments", missing === 0 ? undefined : countText(missing)],
@@ -96,15 +98,19 @@ const LINK_COLUMNS: readonly Column<Link>[] = [
   {
     title: "Pulled",
     isNumber: true,
-    cell: ({ pulled }) => `${countText(pulled.documents)} · ${sizeText(pulled.bytes)}`,
+    cell: ({ pulled }) => volumeText(pulled),
   },
   {
     title: "Served",
     isNumber: true,
-    cell: ({ served }) => `${countText(served.documents)} · ${sizeText(served.bytes)}`,
+    cell: ({ served }) => volumeText(served),
   },
-  { title: "Set aside", isNumber: true, cell: ({ pulled }) => countText(pulled.stale) },
+  { title: "Quarantined", isNumber: true, cell: ({ pulled }) => countText(pulled.stale) },
 ];
+
+function volumeText({ documents, bytes }: { documents: number; bytes: number }): string {
+  return `${plural(documents, "document")}, ${sizeText(bytes)}`;
+}
 
 interface PulledQuery extends LinkSubscription {
   readonly address: string;

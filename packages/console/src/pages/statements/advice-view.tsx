@@ -29,7 +29,7 @@ export function AdviceView({ app, advice, onStart }: AdviceViewProps): VNode {
       ))}
       {existing.length === 0 ? null : (
         <section class="advice-used">
-          <h3>Used already</h3>
+          <h3>Indexes in use</h3>
           <ul>
             {existing.map(({ statement }) => (
               <li key={statement} class="code">

@@ -25,12 +25,12 @@ export function FavouriteDialog({ session, onClose }: FavouriteDialogProps): VNo
   const isTooLong = text.length > KEPT_LENGTH_MAX;
   const keep = (): void => {
     keepFavourite({ app, name: name.trim(), text, args: session.args.value });
-    showToast({ text: `Kept ${name.trim()}` });
+    showToast({ text: `Saved the favourite ${name.trim()}` });
     onClose();
   };
   return (
     <Dialog
-      title="Keep as favourite"
+      title="Save as favourite"
       size="small"
       onClose={onClose}
       onSubmit={keep}
@@ -38,7 +38,7 @@ export function FavouriteDialog({ session, onClose }: FavouriteDialogProps): VNo
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button isSubmit kind="primary" isDisabled={name.trim() === "" || isTooLong}>
-            {isKnown ? "Replace" : "Keep"}
+            {isKnown ? "Replace" : "Save"}
           </Button>
         </>
       }
@@ -49,7 +49,7 @@ export function FavouriteDialog({ session, onClose }: FavouriteDialogProps): VNo
         onInput={setName}
         autofocus
         fault={isTooLong ? `expected at most ${KEPT_LENGTH_MAX} characters of text` : undefined}
-        {...(isKnown && { hint: "There is one of this name, which this one replaces." })}
+        {...(isKnown && { hint: "A favourite of this name exists. Saving replaces it." })}
       />
     </Dialog>
   );

@@ -40,7 +40,7 @@ export function KeptDialog({ app, onOpen, onClose }: KeptDialogProps): VNode {
       onClose={onClose}
       footer={
         <Button isDisabled={ownHistory.length === 0} onClick={() => forgetHistory(app)}>
-          Forget the history
+          Clear the history
         </Button>
       }
     >
@@ -53,7 +53,7 @@ export function KeptDialog({ app, onOpen, onClose }: KeptDialogProps): VNode {
         onInput={setSearch}
         autofocus
       />
-      {isNothing ? <p class="muted">No statement is kept here.</p> : null}
+      {isNothing ? <p class="muted">No statement matches, or none has run yet.</p> : null}
       {ownFavourites.length === 0 ? null : (
         <section>
           <h3>Favourites</h3>

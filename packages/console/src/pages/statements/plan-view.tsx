@@ -27,7 +27,7 @@ export function PlanView({ run, lines, onStart }: PlanViewProps): VNode {
         <div class="note warning">
           <Icon name="warning" />
           <span class="grow">
-            {warnings.join("; ")}. An index may let the statement skip most of them.
+            {warnings.join("; ")}. An index can let the statement skip most of them.
           </span>
           <Button onClick={() => onStart("ADVISE")}>Advise</Button>
         </div>

@@ -97,9 +97,7 @@ function SeeAsDialog({ app, as, onClose }: SeeAsDialogProps): VNode {
         </>
       }
     >
-      <p class="muted">
-        Statements that read answer what this key or user may see. Nothing is written.
-      </p>
+      <p class="muted">Reads return only what this key or user may see. Nothing is written.</p>
       <ErrorMessage error={loaded.error} onRetry={() => void loaded.reload()} />
       <SelectField
         label="Who"

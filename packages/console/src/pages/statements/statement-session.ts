@@ -13,10 +13,10 @@ import { execute, type StatementResult } from "../../api/execute.ts";
 import { ApiError } from "../../api/request.ts";
 import { type Signal, signal } from "../../kit/preact.ts";
 import { stored } from "../../kit/stored.ts";
+import { placeIn } from "../../values/message-place.ts";
 import type { ReadAs } from "../../values/read-as.ts";
 import { readResult, type Shown } from "../../values/statement-result.ts";
 import {
-  placeIn,
   readArguments,
   type StatementPrefix,
   withLimit,

@@ -95,7 +95,7 @@ function Toolbar({ session, onStart, onShow }: ToolbarProps): VNode {
       <span class="grow" />
       <SeeAs app={session.app} />
       <IconButton
-        label="Keep as favourite"
+        label="Save as favourite"
         icon="star"
         isDisabled={isEmpty}
         onClick={() => onShow("favourite")}
@@ -133,7 +133,7 @@ function useStatementShortcuts(
     { keys: "h", title: "History and favourites", run: () => show("kept") },
     {
       keys: "mod+s",
-      title: "Keep as favourite",
+      title: "Save as favourite",
       run: outsideDialogs(() => show("favourite")),
     },
   ]);
