@@ -9,6 +9,9 @@
  *
  * A transaction always replaces whole regions: ranges that have the same borders in the old and in
  * the new list of pages. So no key is ever on two pages or on none.
+ *
+ * A browser may write a transaction and report that it failed. Then the region has its old or its new
+ * pages, so it has no known borders inside, and the next checkpoint replaces it as a whole.
  */
 
 import type { Key } from "@bigpeer/engine";
@@ -29,23 +32,23 @@ export interface CheckpointOptions {
 export class Checkpoint {
   readonly #connection: IndexedConnection;
   readonly #options: CheckpointOptions;
-  /** The pages in IndexedDB, in order. */
-  #stored: readonly Page[];
+  /** What is in IndexedDB, in order. */
+  #stored: readonly StoredRange[];
 
   constructor(connection: IndexedConnection, stored: readonly Page[], options: CheckpointOptions) {
     this.#connection = connection;
     this.#options = options;
-    this.#stored = stored;
+    this.#stored = stored.map(rangeOf);
   }
 
   /** Bytes of the pages that a checkpoint would write. */
   sizeOf({ table }: WrittenState): number {
-    const stored = new Set(this.#stored);
+    const stored = new Set(this.#stored.map(({ page }) => page));
     const changed = table.pages.filter((page) => !stored.has(page));
     return changed.reduce((sum, page) => sum + page.size, 0);
   }
 
-  /** Rejects as a write does. Then some pages may be written, but the log is as before. */
+  /** Rejects as a write does. Then any of the pages may be written, and the log may be trimmed. */
   async run({ sequence, table }: WrittenState): Promise<void> {
     const regions = changedRegions(this.#stored, table.pages);
     const batches = batchesOf(regions, this.#options.batchSize);
@@ -71,21 +74,37 @@ export class Checkpoint {
     const pages = regions.flatMap((region) => region.pages);
     const encoded = pages.map((page) => ({ page, ...encodePage(page) }));
     const stores = trim === undefined ? [STORES.page] : Object.values(STORES);
+    // Until the browser says that it is written.
+    this.#stored = replaced(this.#stored, regions, uncertainRange);
     await this.#connection.write(stores, "strict", (transaction) => {
       const store = transaction.objectStore(STORES.page);
-      // By range: it also removes pages of a transaction that seemed to fail.
+      // By range: it also removes pages of a transaction that was reported as failed.
       for (const { from, to } of regions) store.delete(this.#rangeOf(from, to));
       for (const { page, record } of encoded) store.put(record, page.name);
       trim?.(transaction);
     });
     for (const { moveValues } of encoded) moveValues();
-    this.#stored = replaced(this.#stored, regions);
+    this.#stored = replaced(this.#stored, regions, (region) => region.pages.map(rangeOf));
   }
 
   #rangeOf(from: Key, to: Key | undefined): ReturnType<IndexedConnection["keyRanges"]["bound"]> {
     const { keyRanges } = this.#connection;
     return to === undefined ? keyRanges.lowerBound(from) : keyRanges.bound(from, to, false, true);
   }
+}
+
+/** The keys from a name to the next one. They are on one page; undefined if it is not known how. */
+interface StoredRange {
+  readonly name: Key;
+  readonly page: Page | undefined;
+}
+
+function rangeOf(page: Page): StoredRange {
+  return { name: page.name, page };
+}
+
+function uncertainRange({ from }: Region): StoredRange[] {
+  return [{ name: from, page: undefined }];
 }
 
 /** Pages that replace those whose names are from `from` to below `to`. */
@@ -95,36 +114,39 @@ interface Region {
   readonly pages: readonly Page[];
 }
 
-function changedRegions(before: readonly Page[], after: readonly Page[]): Region[] {
+function changedRegions(before: readonly StoredRange[], after: readonly Page[]): Region[] {
   const names = new Set(before.map(({ name }) => name));
   const borders = after.filter(({ name }) => names.has(name)).map(({ name }) => name);
-  const known = new Set(before);
-  const olds = regionsOf(before, borders);
-  return regionsOf(after, borders).filter((region, index) => {
-    const old = olds[index]?.pages ?? [];
-    return old.length !== region.pages.length || region.pages.some((page) => !known.has(page));
+  const known = new Set(before.map(({ page }) => page));
+  const olds = cutAt(before, borders);
+  const regions = cutAt(after, borders).map((pages, index) => ({
+    from: index === 0 ? "" : (borders[index - 1] as Key),
+    to: borders[index],
+    pages,
+  }));
+  return regions.filter(({ pages }, index) => {
+    return olds[index]?.length !== pages.length || pages.some((page) => !known.has(page));
   });
 }
 
-/** Cuts a list of pages at the borders. The first region is what lies below the first border. */
-function regionsOf(pages: readonly Page[], borders: readonly Key[]): Region[] {
-  const regions: Region[] = [];
+/** What lies below the first border, from there to the next one, and so on to the end. */
+function cutAt<T extends { readonly name: Key }>(
+  ranges: readonly T[],
+  borders: readonly Key[],
+): T[][] {
+  const parts: T[][] = [];
   let start = 0;
   for (let i = 0; i <= borders.length; i++) {
     const to = borders[i];
     let end = start;
-    while (end < pages.length && isBelow(pages[end] as Page, to)) end++;
-    regions.push({
-      from: i === 0 ? "" : (borders[i - 1] ?? ""),
-      to,
-      pages: pages.slice(start, end),
-    });
+    while (end < ranges.length && isBelow((ranges[end] as T).name, to)) end++;
+    parts.push(ranges.slice(start, end));
     start = end;
   }
-  return regions;
+  return parts;
 }
 
-function isBelow({ name }: Page, bound: Key | undefined): boolean {
+function isBelow(name: Key, bound: Key | undefined): boolean {
   return bound === undefined || name < bound;
 }
 
@@ -143,12 +165,15 @@ function batchesOf(regions: readonly Region[], sizeMax: number): Region[][] {
   return batches;
 }
 
-function replaced(pages: readonly Page[], regions: readonly Region[]): Page[] {
-  const kept = pages.filter(({ name }) => !regions.some((region) => covers(region, name)));
-  const all = [...kept, ...regions.flatMap((region) => region.pages)];
-  return all.sort((a, b) => (a.name < b.name ? -1 : 1));
+function replaced(
+  stored: readonly StoredRange[],
+  regions: readonly Region[],
+  rangesOf: (region: Region) => StoredRange[],
+): StoredRange[] {
+  const kept = stored.filter(({ name }) => !regions.some((region) => covers(region, name)));
+  return [...kept, ...regions.flatMap(rangesOf)].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function covers({ from, to }: Region, name: Key): boolean {
-  return name >= from && (to === undefined || name < to);
+  return name >= from && isBelow(name, to);
 }

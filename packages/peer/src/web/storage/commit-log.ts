@@ -29,6 +29,8 @@ export interface WrittenState {
 /** Queued bytes up to which a relaxed commit does not wait. */
 const QUEUE_SIZE_MAX: number = 4 * 1024 * 1024;
 
+const NO_RECORD: Uint8Array = new Uint8Array(0);
+
 export class CommitLog {
   readonly #connection: IndexedConnection;
   #written: WrittenState;
@@ -45,8 +47,8 @@ export class CommitLog {
   #isAppendDue = false;
   /** Whether `log` may have records of a write that was reported as failed. */
   #hasRejected = false;
-  /** The last record, as long as no strict transaction followed it. */
-  #unsynced: LogRecord | undefined;
+  /** The number of the last record that no strict transaction followed; 0 if there is none. */
+  #unsynced = 0;
 
   constructor(connection: IndexedConnection, written: WrittenState, size: number, count: number) {
     this.#connection = connection;
@@ -108,11 +110,9 @@ export class CommitLog {
   flush(): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#queue.length > 0) return this.#write([...this.#queue], "strict");
-      const last = this.#unsynced;
-      if (last === undefined && !this.#hasRejected) return;
-      // The same record once more: a transaction without a write syncs nothing.
-      await this.#transact(last === undefined ? [] : [last], "strict");
-      this.#unsynced = undefined;
+      if (this.#unsynced === 0 && !this.#hasRejected) return;
+      await this.#transact([], "strict");
+      this.#unsynced = 0;
     });
   }
 
@@ -120,7 +120,7 @@ export class CommitLog {
   trimmed(sequence: number, size: number, count: number): void {
     this.#size -= size;
     this.#count -= count;
-    if ((this.#unsynced?.sequence ?? 0) <= sequence) this.#unsynced = undefined;
+    if (this.#unsynced <= sequence) this.#unsynced = 0;
   }
 
   #inTurn(task: () => Promise<void>): Promise<void> {
@@ -148,24 +148,26 @@ export class CommitLog {
     const last = entries.at(-1);
     const sequence = records.at(-1)?.sequence ?? this.#written.sequence;
     if (last !== undefined) this.#written = { sequence, table: last.table };
-    this.#unsynced = durability === "strict" ? undefined : records.at(-1);
+    this.#unsynced = durability === "strict" ? 0 : sequence;
     this.#size += records.reduce((sum, { bytes }) => sum + bytes.length, 0);
     this.#count += records.length;
     this.#queue.splice(0, entries.length);
     this.#queueSize = this.#queue.reduce((sum, { commit }) => sum + commit.size, 0);
   }
 
+  /** Without records, it only syncs what was written before. */
   async #transact(records: readonly LogRecord[], durability: Durability): Promise<void> {
+    const next = this.#written.sequence + 1;
+    const isEmpty = records.length === 0;
     const write = (transaction: IndexedTransaction, isRetry: boolean): void => {
       const log = transaction.objectStore(STORES.log);
-      if (isRetry || this.#hasRejected) {
-        log.delete(this.#connection.keyRanges.lowerBound(this.#written.sequence + 1));
+      // It is removed again. But a transaction without a write syncs nothing.
+      if (isEmpty) log.put(NO_RECORD, next);
+      if (isEmpty || isRetry || this.#hasRejected) {
+        log.delete(this.#connection.keyRanges.lowerBound(next));
       }
       // A record of that number that is already there is by another writer.
-      for (const { sequence, bytes } of records) {
-        if (sequence <= this.#written.sequence) log.put(bytes, sequence);
-        else log.add(bytes, sequence);
-      }
+      for (const { sequence, bytes } of records) log.add(bytes, sequence);
     };
     try {
       await this.#connection.write([STORES.log], durability, write);

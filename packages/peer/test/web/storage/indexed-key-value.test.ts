@@ -68,6 +68,8 @@ interface Step {
   readonly keys: readonly number[];
   readonly durability: "strict" | "relaxed";
   readonly fault: TransactionFault | undefined;
+  /** Every transaction meets it until the commit has an answer, not only the first one. */
+  readonly isLasting: boolean;
   readonly size: number;
 }
 
@@ -84,6 +86,7 @@ const step: fc.Arbitrary<Step> = fc.record({
     ),
     { freq: 6, nil: undefined },
   ),
+  isLasting: fc.boolean(),
   size: fc.constantFrom(1, 200, 3000, 25_000, 60_000),
 });
 
@@ -122,8 +125,8 @@ class CrashRun {
   readonly #states: State[] = [{}];
   /** The last acknowledged strict one. */
   #strictIndex = 0;
-  /** The state of a commit that was begun and not answered, or answered with an error. */
-  #uncertain: State | undefined;
+  /** The states of commits that were begun, and not answered or refused since the last strict one. */
+  #uncertain: State[] = [];
   #isCrashed = false;
   lostCount = 0;
   pageCount = 0;
@@ -141,11 +144,12 @@ class CrashRun {
   }
 
   async #write(): Promise<void> {
-    const storage = await open(this.#disk, OFTEN);
-    for (const [index, { keys, durability, fault, size }] of this.#steps.entries()) {
+    const storage = await open(this.#disk, { ...OFTEN, wait: nextTurn });
+    for (const [index, each] of this.#steps.entries()) {
       if (this.#isCrashed) return;
+      const { keys, durability, fault, isLasting, size } = each;
       let faults = fault === undefined ? [] : [fault];
-      this.#disk.faultAt = () => faults.shift();
+      this.#disk.faultAt = () => (isLasting ? faults[0] : faults.shift());
       const before = this.#states.at(-1) ?? {};
       const after: Record<string, Value> = { ...before };
       const writes = new Map<string, Value | undefined>();
@@ -156,7 +160,7 @@ class CrashRun {
         if (value === undefined) delete after[`key ${key}`];
         else after[`key ${key}`] = value;
       }
-      this.#uncertain = after;
+      this.#uncertain.push(after);
       try {
         await storage.commit(writes, { durability });
       } catch {
@@ -166,8 +170,10 @@ class CrashRun {
       }
       if (this.#isCrashed) return;
       this.#states.push(after);
-      this.#uncertain = undefined;
-      if (durability === "strict") this.#strictIndex = this.#states.length - 1;
+      if (durability === "strict") {
+        this.#strictIndex = this.#states.length - 1;
+        this.#uncertain = [];
+      }
       expectState(storage, after);
       faults = [];
     }
@@ -179,11 +185,10 @@ class CrashRun {
     this.#disk.faultAt = () => undefined;
     const storage = await open(this.#disk, OFTEN);
     const found = read(storage);
-    const allowed = this.#states.slice(this.#strictIndex);
-    if (this.#uncertain !== undefined) allowed.push(this.#uncertain);
+    const allowed = [...this.#uncertain, ...this.#states.slice(this.#strictIndex)];
     const index = allowed.findLastIndex((state) => isSame(state, found));
     if (index === -1) throw new Error(`of ${allowed.length} states none is the one found`);
-    this.lostCount = this.#states.length - 1 - (this.#strictIndex + index);
+    if (index >= this.#uncertain.length) this.lostCount = allowed.length - 1 - index;
     await put(storage, { after: 1 });
     await storage.close();
     const again = await open(this.#disk, OFTEN);
@@ -473,7 +478,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-const HALF_MB = { value: new Uint8Array(500_000) };
+const HALF_MB = { value: "x".repeat(500_000) };
 
 test("[K91] a log is moved into pages when no commit came for a while, at the next start if need be", async () => {
   const disk = new SimulatedDisk();
@@ -593,6 +598,74 @@ test("[K91] a checkpoint writes no commit that is not in the log", async () => {
   expect(batches).toBeGreaterThan(0);
   disk.crash(0);
   expect(numbersIn(await open(disk))).toEqual([0]);
+});
+
+test("[K91] a checkpoint that was written although the browser reported a failure loses nothing at a crash in the next one", async () => {
+  const disk = new SimulatedDisk();
+  const options = { checkpoint: { size: 1, count: 1, batchSize: 1 }, wait: nextTurn };
+  const storage = await open(disk, options);
+  await storage.commit(sizesOf({ a: 45_000, b: 45_000, c: 45_000, d: 50_000, e: 90_000 }));
+  await settle();
+  expect([...disk.records(NAME, "page").keys()]).toEqual(["", "c", "e"]);
+  let isWritten = true;
+  let batchMax = 0;
+  let batches = 0;
+  disk.faultAt = ({ stores }) => {
+    if (!stores.includes("page") || ++batches <= batchMax) return undefined;
+    return isWritten ? "closed after commit" : "abort";
+  };
+  // The first two pages become one, which is on the disk, and the storage does not know it.
+  await storage.commit(sizesOf({ a: 1, b: 1, c: 1 }));
+  await settle();
+  expect(new Set(disk.records(NAME, "page").keys())).toEqual(new Set(["", "e"]));
+  // They become two pages of the same names as before, of which the first one alone is written.
+  isWritten = false;
+  batchMax = 1;
+  batches = 0;
+  await storage.commit(sizesOf({ a: 45_000, b: 45_000, c: 45_000, e: 90_001 }));
+  await settle();
+  expect(batches).toBeGreaterThan(1);
+  disk.crash(0);
+  const found = Object.entries(read(await open(disk)));
+  const lengths = found.map(([key, value]) => [key, (value as Uint8Array).length]);
+  const expected = { a: 45_000, b: 45_000, c: 45_000, d: 50_000, e: 90_001 };
+  expect(Object.fromEntries(lengths)).toEqual(expected);
+});
+
+test("[K91] a log that was trimmed although the browser reported a failure gets no old record again", async () => {
+  const disk = new SimulatedDisk();
+  const waits = new Waits();
+  const storage = await open(disk, waits);
+  disk.faultAt = ({ stores }) => (stores.includes("page") ? "closed after commit" : undefined);
+  await storage.commit(new Map(Object.entries(HALF_MB)), { durability: "relaxed" });
+  await settled();
+  while (waits.count > 0) await waits.end();
+  expect(disk.records(NAME, "log").size).toBe(0);
+  await storage.close();
+  expectState(await open(disk), HALF_MB);
+});
+
+/** Writes of values of so many bytes. */
+function sizesOf(sizes: Record<string, number>): Map<string, Value> {
+  return new Map(Object.entries(sizes).map(([key, size]) => [key, new Uint8Array(size)]));
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+test("[K90] a commit that was refused although it was written shows after a crash, if no commit came after it", async () => {
+  for (const isFollowed of [false, true]) {
+    const disk = new SimulatedDisk();
+    const storage = await open(disk, { wait: nextTurn });
+    await put(storage, { a: 1 });
+    disk.faultAt = () => "closed after commit";
+    await expect(put(storage, { b: 1 })).rejects.toMatchObject({ code: "store.write_failed" });
+    disk.faultAt = () => undefined;
+    if (isFollowed) await put(storage, { c: 1 });
+    disk.crash(0);
+    expectState(await open(disk), isFollowed ? { a: 1, c: 1 } : { a: 1, b: 1 });
+  }
 });
 
 test("[K93] a commit that was refused although it was written is removed by the next one", async () => {
