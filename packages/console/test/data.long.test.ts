@@ -18,6 +18,7 @@ async function withSampleData(): Promise<ConsolePage> {
   await shown.open("/data");
   await shown.click("button", "Add sample data");
   await shown.reads("Added 265 documents");
+  await shown.reads("about ");
   return shown;
 }
 
@@ -193,7 +194,7 @@ test.runIf(hasBrowser)(
 );
 
 test.runIf(hasBrowser)(
-  "an index is created from the advice on a slow statement, and dropped",
+  "an index is created from the advice on a slow statement, its use is counted, and it is dropped",
   async () => {
     const shown = await withSampleData();
     await shown.atServer("SELECT * FROM orders WHERE customer = 'c3'");
@@ -204,6 +205,10 @@ test.runIf(hasBrowser)(
     const indexes = "SELECT _id FROM system:indexes";
     await until(async () => JSON.stringify(await shown.atServer(indexes)) !== "[]");
     expect(await shown.atServer(indexes)).toEqual([{ _id: "orders.adv_orders_customer" }]);
+    await shown.reads("never used since the start");
+    await shown.atServer("SELECT * FROM orders WHERE customer = 'c3'");
+    await shown.open("/data?app=default&collection=orders&tab=indexes");
+    await shown.reads("used 1 time, last");
     await shown.click("button", "Drop adv_orders_customer");
     await shown.page.locator("dialog footer .danger").click();
     await shown.reads("This collection has no index");

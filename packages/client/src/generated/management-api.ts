@@ -813,8 +813,10 @@ export type CollectionList = {
 export type Collection = {
   readonly name: string;
   readonly documents: number;
-  /** Estimated from the first 50 documents. */
+  /** Size of the documents, without indexes. */
   readonly bytes: number;
+  /** Whether `bytes` is estimated from the first and the last 25 documents. */
+  readonly isEstimated: boolean;
   readonly indexes: readonly CollectionIndex[];
 };
 

@@ -31,8 +31,9 @@ export interface IndexUse {
 export interface Collection {
   readonly name: string;
   readonly documents: number;
-  /** Estimated. */
-  readonly bytes: number | null;
+  readonly bytes: number;
+  /** Whether `bytes` is estimated from some of the documents. */
+  readonly isEstimated: boolean;
   readonly indexes: readonly CollectionIndex[];
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { IndexUses } from "@bigpeer/engine/query";
-import type { View } from "@bigpeer/engine/store";
+import type { StoredDocument, View } from "@bigpeer/engine/store";
 import { encodeCbor, type Value } from "@bigpeer/protocol";
 import { showOptionalTime, showTime } from "../validation/time-text.ts";
 import { withApp } from "./app-use.ts";
@@ -20,9 +20,9 @@ export const COLLECTION_RESOURCES: readonly Resource[] = [
   },
 ];
 
-/** Documents whose size stands for that of all, and their total size. */
+/** Documents whose size stands for that of all, half of them at each end, and bytes of each half. */
 const SAMPLE_MAX = 50;
-const SAMPLE_SIZE_MAX: number = 256 * 1024;
+const SAMPLE_SIZE_MAX: number = 128 * 1024;
 
 function showCollections(call: ManagementCall): Promise<Value> {
   return withApp(call, ({ store, indexUses }) =>
@@ -44,7 +44,7 @@ function showCollection(view: View, name: string, uses: IndexUses): Value {
         : { done: Math.min(building.done, documents), total: documents },
     use: showUse(uses, number),
   }));
-  return { name, documents, bytes: estimatedSize(view, name, documents), indexes };
+  return { name, documents, ...sizeOf(view, name, documents), indexes };
 }
 
 /** Null if it is not known. */
@@ -55,14 +55,31 @@ function showUse(uses: IndexUses, number: number): Value {
   return { count, lastAt: showOptionalTime(lastMs), since: showTime(uses.sinceMs) };
 }
 
-/** The mean size of the first documents, for all of them. */
-function estimatedSize(view: View, name: string, documents: number): number {
+interface Size {
+  readonly bytes: number;
+  readonly isEstimated: boolean;
+}
+
+/** Of few documents their sum, of many the mean of the first and the last ones for all of them. */
+function sizeOf(view: View, name: string, documents: number): Size {
+  const half = SAMPLE_MAX / 2;
+  const first = sampleOf(view.scan(name), documents <= SAMPLE_MAX ? SAMPLE_MAX : half);
+  if (first.count === documents) return { bytes: first.bytes, isEstimated: false };
+  const last = sampleOf(view.scan(name, { reverse: true }), half);
+  const mean = (first.bytes + last.bytes) / (first.count + last.count);
+  return { bytes: Math.round(mean * documents), isEstimated: true };
+}
+
+function sampleOf(
+  documents: Iterable<StoredDocument>,
+  countMax: number,
+): { readonly count: number; readonly bytes: number } {
   let count = 0;
-  let size = 0;
-  for (const { id, fields } of view.scan(name)) {
+  let bytes = 0;
+  for (const { id, fields } of documents) {
     count++;
-    size += encodeCbor(id).length + encodeCbor(fields).length;
-    if (count >= SAMPLE_MAX || size >= SAMPLE_SIZE_MAX) break;
+    bytes += encodeCbor(id).length + encodeCbor(fields).length;
+    if (count >= countMax || bytes >= SAMPLE_SIZE_MAX) break;
   }
-  return count === 0 ? 0 : Math.round((size / count) * documents);
+  return { count, bytes };
 }

@@ -119,7 +119,10 @@ const Collection = Type.Object(
   {
     name: Type.String(),
     documents: COUNT,
-    bytes: Type.Integer({ description: "Estimated from the first 50 documents.", minimum: 0 }),
+    bytes: Type.Integer({ description: "Size of the documents, without indexes.", minimum: 0 }),
+    isEstimated: Type.Boolean({
+      description: "Whether `bytes` is estimated from the first and the last 25 documents.",
+    }),
     indexes: Type.Array(CollectionIndex),
   },
   { title: "Collection" },

@@ -17,7 +17,7 @@ const APP_TEXTS: readonly ManagementText[] = [
     tag: "data",
     summary: "List collections with their indexes",
     description:
-      "Sizes are estimated. `use` counts the uses of an index since the start of the server. Needs a session of the console or the admin token.",
+      "Sizes of large collections are estimated. `use` counts the uses of an index since the start of the server. Needs a session of the console or the admin token.",
     response: "CollectionList",
     example: {
       data: [
@@ -25,6 +25,7 @@ const APP_TEXTS: readonly ManagementText[] = [
           name: "orders",
           documents: 40,
           bytes: 5120,
+          isEstimated: false,
           indexes: [
             {
               name: "by_owner",

@@ -4,6 +4,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { encodeCbor } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { folderOfFile, temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
@@ -89,6 +90,7 @@ test("[M60] collections are listed with their size and their indexes", async () 
       name: "orders",
       documents: 2,
       bytes: expect.any(Number),
+      isEstimated: false,
       indexes: [
         {
           name: "by_owner",
@@ -100,13 +102,26 @@ test("[M60] collections are listed with their size and their indexes", async () 
       ],
     },
   ]);
-  await client.execute("INSERT INTO many DOCUMENTS ({'_id': 1, 'text': 'eight by'})");
-  const first = await sizeOfMany();
-  for (let i = 0; i < 3; i++) {
-    const insert = "INSERT INTO many SELECT uuid() AS _id, 'eight by' AS text FROM many";
-    expect((await client.execute(insert)).status).toBe(200);
-  }
-  expect(await sizeOfMany()).toBeGreaterThan(7 * first);
+});
+
+test("[M60] the size of few documents is exact, that of many is estimated at both ends", async () => {
+  // Ids of the same length, and one document of each size.
+  const insert = async (from: number, to: number, length: number): Promise<void> => {
+    const documents = Array.from({ length: to - from }, (_, i) => {
+      return { _id: `d${from + i}`, text: "x".repeat(length) };
+    });
+    const args = { documents };
+    await client.items("INSERT INTO many DOCUMENTS (:documents) RETURNING _id", { args });
+  };
+  const one = (length: number): number =>
+    encodeCbor("d100").length + encodeCbor({ text: "x".repeat(length) }).length;
+  await insert(100, 150, 10);
+  expect(await sizeOfMany()).toEqual({ bytes: 50 * one(10), isEstimated: false });
+  await insert(150, 200, 100);
+  expect(await sizeOfMany()).toEqual({ bytes: 50 * (one(10) + one(100)), isEstimated: true });
+  await insert(900, 901, 1_000_000);
+  const { bytes } = await sizeOfMany();
+  expect(bytes).toBeGreaterThan(1_000_000);
 });
 
 test("[M66] an index shows how many statements have read it, and when the last one began", async () => {
@@ -128,11 +143,12 @@ test("[M66] an index shows how many statements have read it, and when the last o
   expect(since).toBe(before.since);
 });
 
-async function sizeOfMany(): Promise<number> {
+async function sizeOfMany(): Promise<{ bytes: number; isEstimated: boolean }> {
   const { data } = (await client.get("/app/default/collection")) as {
-    data: { name: string; bytes: number }[];
+    data: { name: string; bytes: number; isEstimated: boolean }[];
   };
-  return data.find(({ name }) => name === "many")?.bytes ?? 0;
+  const found = data.find(({ name }) => name === "many");
+  return { bytes: found?.bytes ?? 0, isEstimated: found?.isEstimated ?? false };
 }
 
 test("[M63] settings are shown as they were read, without secrets", async () => {

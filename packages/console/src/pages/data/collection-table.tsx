@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<Collection>[] = [
   {
     title: "Size",
     isNumber: true,
-    cell: ({ bytes }) => (bytes === null ? <span class="muted">—</span> : sizeText(bytes)),
+    cell: ({ bytes, isEstimated }) => `${isEstimated ? "about " : ""}${sizeText(bytes)}`,
   },
   { title: "Indexes", isNumber: true, cell: ({ indexes }) => indexes.length },
 ];
