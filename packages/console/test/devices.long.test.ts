@@ -38,6 +38,14 @@ test.runIf(hasBrowser)(
     await shown.reads("Change the fields of the document that the subscription compares");
     expect(await shown.texts("table code")).toEqual(["SELECT * FROM orders WHERE isOpen = true"]);
 
+    await shown.click("link", "Open the document");
+    await shown.sees(".document-panel .fields");
+    await shown.click("link", "Why is it not on a device?");
+    await shown.until(`document.querySelector("main input.code").value`, "o2");
+    await shown.page.goBack();
+    await shown.page.goBack();
+    await shown.reads("The document o2 of orders is not meant for till 1");
+
     // The question is in the address.
     await shown.page.reload();
     await shown.reads("The document o2 of orders is not meant for till 1");

@@ -6,10 +6,10 @@ import {
   addressesOf,
   addressFault,
   type Link,
-  lagText,
   linkWords,
   pulledText,
 } from "../src/pages/replication/link-words.ts";
+import { lagText } from "../src/values/time-text.ts";
 
 const link: Link = {
   direction: "dial",
@@ -56,7 +56,7 @@ test("a missing secret says what to do", () => {
 
 test("the lag has its age, and is unknown without a link", () => {
   expect(lagText({ transactions: 0, seconds: 0 })).toBe("0");
-  expect(lagText({ transactions: 1234, seconds: 5.4 })).toBe("1,234 · 5 s");
+  expect(lagText({ transactions: 1234, seconds: 5.4 })).toBe("1,234 transactions, 5 s");
   expect(lagText({ transactions: null, seconds: null })).toBe("unknown");
 });
 

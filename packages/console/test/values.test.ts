@@ -14,9 +14,9 @@ test("null, an absent value, an empty text and the text null look different", ()
 });
 
 test("an attachment is told from an object by the shape of its token", () => {
-  const token = { id: "x".repeat(64), len: 2048, metadata: { name: "a.png" } };
+  const token = { id: "x".repeat(64), len: 2000, metadata: { name: "a.png" } };
   expect(kindOf(token)).toBe("attachment");
-  expect(shortText(token)).toBe("a.png · 2 KiB");
+  expect(shortText(token)).toBe("a.png · 2 kB");
   expect(kindOf({ id: "x", len: 1 })).toBe("object");
 });
 
@@ -29,8 +29,10 @@ test("long values are cut to one line", () => {
 test.each([
   [0, "0 B"],
   [999, "999 B"],
-  [1536, "1.50 KiB"],
-  [20 * 1024 * 1024, "20 MiB"],
+  [1536, "1.54 kB"],
+  [999_950, "1 MB"],
+  [20_000_000, "20 MB"],
+  [75_500_000_000, "75.5 GB"],
 ])("%d bytes are %s", (bytes, text) => {
   expect(sizeText(bytes)).toBe(text);
 });

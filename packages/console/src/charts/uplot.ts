@@ -20,13 +20,12 @@ export interface ChartOptions {
   readonly height: number;
   /** A value with its unit. */
   readonly format: (value: number) => string;
-  /** Whether the marks of the axis are powers of two. */
-  readonly isBinary: boolean;
 }
 
 const FONT = "11px system-ui, sans-serif";
 const AXIS_WIDTH = 56;
-const POWERS_OF_TWO = Array.from({ length: 50 }, (_, i) => 2 ** i);
+/** Of the longest time: half of the last one is beside the plot. */
+const TIME_WIDTH = 56;
 /** The second cue beside the colour. */
 const DASHES: readonly (readonly number[])[] = [[], [6, 3], [2, 3], [8, 3, 2, 3], [12, 4], [1, 4]];
 
@@ -34,7 +33,7 @@ export class Chart {
   readonly #plot: UPlot;
   readonly #resizes: ResizeObserver;
 
-  constructor(place: HTMLElement, data: ChartData, { height, format, isBinary }: ChartOptions) {
+  constructor(place: HTMLElement, data: ChartData, { height, format }: ChartOptions) {
     const colors = new Colors(place);
     const axis = {
       stroke: colors.find("--muted"),
@@ -46,18 +45,13 @@ export class Chart {
       {
         width: Math.max(place.clientWidth, 1),
         height,
-        padding: [6, 8, 0, 0],
+        padding: [6, TIME_WIDTH / 2, 0, 0],
         legend: { show: false },
         cursor: { points: { show: false }, drag: { x: false, y: false } },
         scales: { y: { range: (_, min, max) => [Math.min(0, min), max > 0 ? max * 1.1 : 1] } },
         axes: [
           { ...axis, size: 22, space: 60, values: (_, splits) => splits.map(clockText) },
-          {
-            ...axis,
-            size: AXIS_WIDTH,
-            values: (_, splits) => splits.map(format),
-            ...(isBinary && { incrs: POWERS_OF_TWO }),
-          },
+          { ...axis, size: AXIS_WIDTH, values: (_, splits) => splits.map(format) },
         ],
         series: [
           {},

@@ -41,7 +41,16 @@ export function Palette({ onClose }: { readonly onClose: () => void }): VNode {
     event.preventDefault();
   };
   return (
-    <dialog ref={element} class="dialog palette" aria-label="Commands" onCancel={onClose}>
+    <dialog
+      ref={element}
+      class="dialog palette"
+      aria-label="Commands"
+      onCancel={onClose}
+      // Beside the palette: its parts cover all of it.
+      onClick={(event) => {
+        if (event.target === event.currentTarget) onClose();
+      }}
+    >
       <input
         class="input"
         role="combobox"

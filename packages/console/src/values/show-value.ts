@@ -64,13 +64,13 @@ function cut(text: string): string {
   return line.length > TEXT_MAX ? `${line.slice(0, TEXT_MAX - 1)}…` : line;
 }
 
-const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
-/** `1.5 MiB`: three digits at most. */
+/** `1.5 MB`: three digits at most, in the units of the health checks and of the command line. */
 export function sizeText(bytes: number): string {
   let [size, unit] = [bytes, 0];
-  while (size >= 1000 && unit < UNITS.length - 1) {
-    size /= 1024;
+  while (Math.round(size) >= 1000 && unit < UNITS.length - 1) {
+    size /= 1000;
     unit++;
   }
   const digits = unit === 0 || size >= 100 ? 0 : size >= 10 ? 1 : 2;

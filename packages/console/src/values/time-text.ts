@@ -2,6 +2,8 @@
  * Times as texts that are relative to now, such as `5 min ago`.
  */
 
+import { plural } from "./show-value.ts";
+
 const STEPS: readonly (readonly [seconds: number, unit: string])[] = [
   [1, "s"],
   [60, "min"],
@@ -32,4 +34,18 @@ export function elapsedText(ms: number): string {
   const [value, unit] = ms < 1000 ? [ms, "ms"] : [ms / 1000, "s"];
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
   return `${value.toFixed(digits)} ${unit}`;
+}
+
+export interface Lag {
+  /** Null if the number is not known. */
+  readonly transactions: number | null;
+  readonly seconds: number | null;
+}
+
+/** How far one side is behind the other: `12 transactions, 4 s`. */
+export function lagText({ transactions, seconds }: Lag): string {
+  if (transactions === null) return "unknown";
+  if (transactions === 0) return "0";
+  const since = seconds === null ? "" : `, ${durationText(seconds * 1000)}`;
+  return `${plural(transactions, "transaction")}${since}`;
 }

@@ -9,7 +9,7 @@ import { StateBadge } from "../../ui/state-badge.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { countText } from "../../values/show-value.ts";
-import { durationText } from "../../values/time-text.ts";
+import { lagText } from "../../values/time-text.ts";
 import {
   type DestinationKind,
   deliveryWords,
@@ -76,9 +76,8 @@ const COLUMNS: readonly Column<WatchedDestination>[] = [
     title: "Lag",
     isNumber: true,
     cell: ({ status }) => {
-      const { transactions = 0, seconds = 0 } = status?.lag ?? {};
-      if ((transactions ?? 0) === 0) return "0";
-      return `${countText(transactions ?? 0)} · ${durationText(seconds * 1000)}`;
+      const { transactions, seconds = 0 } = status?.lag ?? {};
+      return lagText({ transactions: transactions ?? 0, seconds });
     },
   },
   { title: "To", cell: ({ url, servers = [] }) => <code>{url ?? servers.join(", ")}</code> },

@@ -43,16 +43,18 @@ export function CollectionToolbar(props: CollectionToolbarProps): VNode {
         Undo
       </Button>
       <span class="grow" />
-      <Button icon="columns" onClick={() => setShown("columns")} isDisabled={view === "json"}>
-        Columns
-      </Button>
-      <Button isPressed={view === "table"} onClick={() => setQuery({ view: undefined })}>
-        Table
-      </Button>
-      <Button isPressed={view === "json"} onClick={() => setQuery({ view: "json" })}>
-        JSON
-      </Button>
-      <IconButton label="Read again" icon="refresh" onClick={() => void onReload()} />
+      <span class="toolbar">
+        <Button icon="columns" onClick={() => setShown("columns")} isDisabled={view === "json"}>
+          Columns
+        </Button>
+        <Button isPressed={view === "table"} onClick={() => setQuery({ view: undefined })}>
+          Table
+        </Button>
+        <Button isPressed={view === "json"} onClick={() => setQuery({ view: "json" })}>
+          JSON
+        </Button>
+        <IconButton label="Read again" icon="refresh" onClick={() => void onReload()} />
+      </span>
       {shown === "import" ? (
         <ImportDialog app={app} collection={collection} onClose={close} />
       ) : null}

@@ -8,6 +8,7 @@ import { objectOf } from "../../data/edit.ts";
 import type { TypedField } from "../../data/typed-fields.ts";
 import { useEffect, useRef, useState, type VNode } from "../../kit/preact.ts";
 import { useLoad } from "../../kit/use-load.ts";
+import { hrefOf } from "../../route/router.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { confirmed } from "../../ui/dialog.tsx";
 import { Empty } from "../../ui/empty.tsx";
@@ -119,6 +120,11 @@ function DocumentFields(props: DocumentFieldsProps): VNode {
             ))}
           </ul>
           <NewField fields={fields} onChange={run} />
+          <p>
+            <a href={hrefOf("devices", { tab: "why", collection, id: idText(id) })}>
+              Why is it not on a device?
+            </a>
+          </p>
         </>
       )}
     </>

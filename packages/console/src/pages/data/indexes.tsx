@@ -95,9 +95,10 @@ function dropColumn(onDrop: (index: CollectionIndex) => void): Column<Collection
   return {
     title: "Drop",
     isTitleHidden: true,
-    isNumber: true,
     cell: (index) => (
-      <IconButton label={`Drop ${index.name}`} icon="trash" onClick={() => onDrop(index)} />
+      <span class="row-actions">
+        <IconButton label={`Drop ${index.name}`} icon="trash" onClick={() => onDrop(index)} />
+      </span>
     ),
   };
 }

@@ -98,7 +98,6 @@ function NewFieldForm(props: NewFieldProps & { readonly onClose: () => void }): 
         type={type === "counter" ? "number" : type}
         text={text}
         fault={undefined}
-        autofocus={false}
         onInput={setText}
       />
       <ErrorMessage error={error} />

@@ -9,7 +9,7 @@ import { useEffect, useState, type VNode } from "../../kit/preact.ts";
 import { setQuery } from "../../route/router.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { quoteName } from "../../values/names.ts";
-import { plural } from "../../values/show-value.ts";
+import { countText, plural } from "../../values/show-value.ts";
 import { durationText } from "../../values/time-text.ts";
 import { type DataState, showFirstPage } from "./data-state.ts";
 
@@ -28,9 +28,10 @@ export function Pager(props: PagerProps): VNode {
   return (
     <div class="pager">
       <p class="muted grow" role="status">
-        {plural(rows.length, "document")} shown
-        {isFiltered || total === undefined ? "" : ` of ${plural(total, "document")}`} ·{" "}
-        {durationText(Math.round(ms))}
+        {isFiltered || total === undefined
+          ? plural(rows.length, "document")
+          : `${countText(rows.length)} of ${plural(total, "document")}`}{" "}
+        · {durationText(Math.round(ms))}
         {warnings.length === 0 ? "" : ` · ${warnings[0]}`}
       </p>
       {isFiltered ? <MatchCount key={JSON.stringify(state.condition)} {...props} /> : null}

@@ -59,7 +59,15 @@ export function ValueEditor({ label, value, onSave, onCancel }: ValueEditorProps
         choices={TYPES}
         onChange={(next) => setType(next as EditedType)}
       />
-      <ValueInput label={label} type={type} text={text} fault={fault} autofocus onInput={setText} />
+      <ValueInput
+        label={label}
+        type={type}
+        text={text}
+        fault={fault}
+        autofocus
+        isLabelHidden
+        onInput={setText}
+      />
       <Button isSubmit kind="primary">
         Save
       </Button>
@@ -73,12 +81,13 @@ interface ValueInputProps {
   readonly type: EditedType;
   readonly text: string;
   readonly fault: string | undefined;
-  readonly autofocus: boolean;
+  readonly autofocus?: boolean;
+  readonly isLabelHidden?: boolean;
   readonly onInput: (text: string) => void;
 }
 
 export function ValueInput(props: ValueInputProps): VNode | null {
-  const { label, type, text, fault, autofocus, onInput } = props;
+  const { label, type, text, fault, autofocus = false, isLabelHidden = false, onInput } = props;
   const name = `Value of ${label}`;
   if (type === "null") return <span class="grow value null">null</span>;
   if (type === "boolean") {
@@ -86,14 +95,20 @@ export function ValueInput(props: ValueInputProps): VNode | null {
     const value = text === "true" ? "true" : "false";
     if (value !== text) onInput(value);
     return (
-      <SelectField label={name} isLabelHidden value={value} choices={choices} onChange={onInput} />
+      <SelectField
+        label={name}
+        isLabelHidden={isLabelHidden}
+        value={value}
+        choices={choices}
+        onChange={onInput}
+      />
     );
   }
   if (type === "json" || text.includes("\n")) {
     return (
       <TextArea
         label={name}
-        isLabelHidden
+        isLabelHidden={isLabelHidden}
         rows={8}
         value={text}
         fault={fault}
@@ -105,7 +120,7 @@ export function ValueInput(props: ValueInputProps): VNode | null {
   return (
     <TextField
       label={name}
-      isLabelHidden
+      isLabelHidden={isLabelHidden}
       isCode
       value={text}
       fault={fault}

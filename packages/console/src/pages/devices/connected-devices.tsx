@@ -105,6 +105,5 @@ const COLUMNS: readonly Column<Device>[] = [
   },
   { title: "User", cell: ({ userId }) => userId ?? <span class="muted">API key</span> },
   { title: "SDK", cell: ({ sdkVersion, os }) => `${sdkVersion} · ${os}` },
-  { title: "Address", cell: ({ address = "" }) => address },
   { title: "Connected", cell: ({ connectedSince }) => <Time at={connectedSince} /> },
 ];

@@ -5,7 +5,7 @@
 import { useCollectionNames } from "../../api/collection-names.ts";
 import { request } from "../../api/request.ts";
 import { ofApp } from "../../api/session.ts";
-import { useState, type VNode } from "../../kit/preact.ts";
+import { useEffect, useState, type VNode } from "../../kit/preact.ts";
 import { useLoad } from "../../kit/use-load.ts";
 import { route, setQuery } from "../../route/router.ts";
 import { Button } from "../../ui/button.tsx";
@@ -30,6 +30,8 @@ export function ExplainSync({ app }: PageProps): VNode {
     JSON.stringify([app, collection, id, device]),
     (signal) => explain(app, { collection, id, device }, signal),
   );
+  // The address changes by going back, too.
+  useEffect(() => setForm({ collection, id, device }), [collection, id, device]);
   const ask = (): void => {
     if (form.collection === collection && form.id === id && form.device === device) void reload();
     else setQuery({ ...form });

@@ -8,7 +8,7 @@ import { StateBadge } from "../../ui/state-badge.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { countText } from "../../values/show-value.ts";
 import type { ExplainedSubscription, ExplainedUpload, Explanation } from "./device-answers.ts";
-import { idText, type SyncWords, wordsOf } from "./sync-words.ts";
+import { type SyncWords, wordsOf } from "./sync-words.ts";
 
 export function ExplanationView({ explanation }: { readonly explanation: Explanation }): VNode {
   const { verdict, reason, subscriptions, uploads } = explanation;
@@ -60,9 +60,11 @@ function Advice({ words: { advice, code, page }, explanation }: AdviceProps): VN
       )}
       {page === "data" ? (
         <p>
-          <a href={hrefOf("data", { collection, id: idText(id) })}>
-            Open the collection {collection}
-          </a>
+          {explanation.verdict === "no_such_document" ? (
+            <a href={hrefOf("data", { collection })}>Open the collection {collection}</a>
+          ) : (
+            <a href={hrefOf("data", { collection, id: JSON.stringify(id) })}>Open the document</a>
+          )}
         </p>
       ) : null}
       {page === "access" ? (

@@ -74,5 +74,8 @@ const COLUMNS: readonly Column<KnownDevice>[] = [
   { title: "Last seen", cell: ({ lastSeen }) => <Time at={lastSeen} /> },
   { title: "Credential", cell: ({ credential }) => <code>{credential}</code> },
   { title: "SDK", cell: ({ sdkVersion = "", os = "" }) => `${sdkVersion} · ${os}` },
-  { title: "Key", cell: ({ peerKeyString }) => <code>{peerKeyString}</code> },
+  {
+    title: "Key",
+    cell: ({ peerKeyString }) => <code title={peerKeyString}>{peerKeyString.slice(0, 8)}…</code>,
+  },
 ];

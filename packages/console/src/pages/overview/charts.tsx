@@ -17,8 +17,6 @@ interface ChartDefinition {
   readonly title: string;
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
-  /** Whether the marks of the axis are powers of two, as for sizes. */
-  readonly isBinary?: true;
 }
 
 const HEIGHT = 132;
@@ -60,12 +58,7 @@ const CHARTS: readonly ChartDefinition[] = [
   },
   { title: "Peers", lines: [{ title: "connected", name: "peers" }], format: plain },
   { title: "Sync lag", lines: [{ title: "lag", name: "syncLagMs" }], format: milliseconds },
-  {
-    title: "Memory",
-    lines: [{ title: "resident", name: "memoryBytes" }],
-    format: sizeText,
-    isBinary: true,
-  },
+  { title: "Memory", lines: [{ title: "resident", name: "memoryBytes" }], format: sizeText },
 ];
 
 export function Charts({ series }: { readonly series: TimeSeries }): VNode {
@@ -144,8 +137,7 @@ function Plot({ definition, series }: PlotProps): VNode {
     let isGone = false;
     void import("../../charts/uplot.ts").then((module) => {
       if (isGone || place.current === null) return;
-      const { format, isBinary = false } = definition;
-      const options = { height: HEIGHT, format, isBinary };
+      const options = { height: HEIGHT, format: definition.format };
       chart.current = new module.Chart(place.current, latest.current, options);
     });
     return () => {

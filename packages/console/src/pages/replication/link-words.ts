@@ -113,13 +113,6 @@ function linkedWords({ subscriptions }: Link): LinkWords {
   return { kind: "ok", text: "linked", title: "The link is up." };
 }
 
-export function lagText({ transactions, seconds }: Link["lag"]): string {
-  if (transactions === null) return "unknown";
-  if (transactions === 0) return "0";
-  const since = seconds === null ? "" : ` · ${Math.round(seconds)} s`;
-  return `${transactions.toLocaleString("en-US")}${since}`;
-}
-
 /** Such as `cars: color == 'blue'`; `nothing` without queries. */
 export function pulledText(queries: Replication["queriesByCollection"]): string {
   const parts = Object.entries(queries).map(([collection, all]) => {

@@ -9,10 +9,10 @@ import { StateBadge } from "../../ui/state-badge.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { countText, plural, sizeText } from "../../values/show-value.ts";
+import { lagText } from "../../values/time-text.ts";
 import {
   type Link,
   type LinkSubscription,
-  lagText,
   linkWords,
   pulledText,
   type Replication,
@@ -51,7 +51,9 @@ export function ReplicationPanel({ replication, status, onRemove }: ReplicationP
       />
       <Table
         label={`Links of ${name}`}
-        columns={LINK_COLUMNS}
+        columns={
+          links.every(isLinked) ? LINK_COLUMNS.filter(({ title }) => title !== WHY) : LINK_COLUMNS
+        }
         rows={links}
         keyOf={({ direction, address, since }) => `${direction} ${address} ${since}`}
         empty={<p class="muted">No Big Peer is linked yet.</p>}
@@ -59,6 +61,13 @@ export function ReplicationPanel({ replication, status, onRemove }: ReplicationP
       <Queries links={links} />
     </section>
   );
+}
+
+/** The column that only links in trouble have something for. */
+const WHY = "Why";
+
+function isLinked(link: Link): boolean {
+  return linkWords(link, Date.now()).kind === "ok";
 }
 
 const LINK_COLUMNS: readonly Column<Link>[] = [
@@ -85,10 +94,10 @@ const LINK_COLUMNS: readonly Column<Link>[] = [
   { title: "Lag", isNumber: true, cell: ({ lag }) => lagText(lag) },
   { title: "Since", cell: ({ since }) => <Time at={since} /> },
   {
-    title: "Why",
+    title: WHY,
     cell: (link) => {
       const { kind, title } = linkWords(link, Date.now());
-      return kind === "ok" ? (
+      return isLinked(link) ? (
         ""
       ) : (
         <span class={kind === "err" ? "fault wrap-text" : "muted wrap-text"}>{title}</span>
