@@ -79,8 +79,6 @@ export interface WebGlobals {
   removeEventListener(name: "pagehide" | "pageshow", listener: (event: PageShown) => void): void;
   removeEventListener(name: "connect", listener: (event: WorkerConnected) => void): void;
   dispatchEvent(event: WorkerConnected): void;
-  /** Only in a worker: ends it. */
-  close(): void;
 }
 
 export interface WorkerConnected {

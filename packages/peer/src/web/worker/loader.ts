@@ -9,29 +9,53 @@
 import type { WorkerMessage } from "../messages.ts";
 import { type WorkerConnected, web } from "../web-globals.ts";
 
-/** The engine is not there: each page that waits for it gets the reason, and the worker ends. */
-function refuse(early: readonly WorkerConnected[], engine: string): void {
-  const message = `the worker of this peer cannot be loaded from ${engine}`;
-  const error = { name: "PeerError", message, code: "config.invalid" } as const;
-  const refused: WorkerMessage = { instance: "", kind: "refused", error };
-  for (const { ports } of early) ports[0]?.postMessage(refused);
-  web.close();
-}
+export class WorkerLoader {
+  readonly #engine: string;
+  #waiting: WorkerConnected[] = [];
+  #isLoading = false;
+  #failures = 0;
 
-export async function load(engine: string): Promise<void> {
-  const early: WorkerConnected[] = [];
-  const hold = (event: WorkerConnected): void => void early.push(event);
-  web.addEventListener("connect", hold);
-  try {
-    await import(/* webpackIgnore: true */ /* @vite-ignore */ engine);
-  } catch {
-    return refuse(early, engine);
+  constructor(engine: string) {
+    this.#engine = engine;
   }
-  web.removeEventListener("connect", hold);
-  // The engine listens now.
-  for (const event of early) web.dispatchEvent(event);
+
+  start(): void {
+    web.addEventListener("connect", this.#connected);
+    void this.#load();
+  }
+
+  readonly #connected = (event: WorkerConnected): void => {
+    this.#waiting.push(event);
+    void this.#load();
+  };
+
+  async #load(): Promise<void> {
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    // A browser does not load an address again that has failed. With another `#` it is another one.
+    const address = this.#failures === 0 ? this.#engine : `${this.#engine}#${this.#failures}`;
+    try {
+      await import(/* webpackIgnore: true */ /* @vite-ignore */ address);
+    } catch {
+      this.#isLoading = false;
+      this.#failures++;
+      return this.#refuse();
+    }
+    web.removeEventListener("connect", this.#connected);
+    // The engine listens now.
+    for (const event of this.#waiting) web.dispatchEvent(event);
+  }
+
+  /** The next page that connects has it loaded again. */
+  #refuse(): void {
+    const message = `the worker of this peer cannot be loaded from ${this.#engine}`;
+    const error = { name: "PeerError", message, code: "config.invalid" } as const;
+    const refused: WorkerMessage = { instance: "", kind: "refused", error };
+    for (const { ports } of this.#waiting) ports[0]?.postMessage(refused);
+    this.#waiting = [];
+  }
 }
 
 if (web.SharedWorkerGlobalScope !== undefined) {
-  void load(decodeURIComponent(web.location.hash.slice(1)));
+  new WorkerLoader(decodeURIComponent(web.location.hash.slice(1))).start();
 }
