@@ -2,6 +2,7 @@
 
 export type SdkFile =
   | "bigpeer"
+  | "bigpeer-loader"
   | "bigpeer-worker"
   | "bigpeer-patterns"
   | "bigpeer-explain"

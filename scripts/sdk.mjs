@@ -1,5 +1,6 @@
 /**
- * Bundles the peer for browsers: `bigpeer.js` for pages, `bigpeer-worker.js` for their worker, and
+ * Bundles the peer for browsers: `bigpeer.js` for pages, `bigpeer-loader.js` and `bigpeer-worker.js`
+ * for their worker, and
  * `bigpeer-patterns.js`, `bigpeer-explain.js` and `bigpeer-attachments.js`, which it loads on use. The package of the
  * peer has the files in dist/sdk, and the server has a copy that it serves at /sdk/.
  *
@@ -30,6 +31,7 @@ const STAMP = "stamp.json";
 /** The source of each file. */
 const ENTRIES = {
   bigpeer: "packages/peer/src/web/page/index.ts",
+  "bigpeer-loader": "packages/peer/src/web/worker/loader.ts",
   "bigpeer-worker": "packages/peer/src/web/worker/worker.ts",
   "bigpeer-patterns": "packages/peer/src/web/patterns.ts",
   "bigpeer-explain": "packages/peer/src/web/explain.ts",

@@ -175,6 +175,7 @@ test.runIf(isThere)("built by Vite, served by --public", async () => {
   const folder = newFolder();
   await run(process.execPath, [tools().vite, "build"], { cwd: folder, env: userEnvironment() });
   const assets = readdirSync(join(folder, "dist", "assets")).join();
+  expect(assets).toMatch(/bigpeer-loader-.+\.js/);
   expect(assets).toMatch(/bigpeer-worker-.+\.js/);
   expect(assets).toMatch(/bigpeer-patterns-.+\.js/);
   expect(assets).toMatch(/bigpeer-explain-.+\.js/);
@@ -214,6 +215,7 @@ test.runIf(isThere)("built by esbuild with the documented line", async () => {
   const [, words = ""] = /^ *esbuild (app\.js .*)$/m.exec(pageOf("docs/browser.md")) ?? [];
   await run(tools().esbuild, words.split(" "), { cwd: folder, env: userEnvironment() });
   const dist = join(folder, "dist");
+  expect(existsSync(join(dist, "bigpeer-loader.js"))).toBe(true);
   expect(existsSync(join(dist, "bigpeer-worker.js"))).toBe(true);
   cpSync(join(folder, "index.html"), join(dist, "index.html"));
   const server = await serve(dist);

@@ -124,6 +124,7 @@ test.each(["@bigpeer/peer", "@bigpeer/server"])(
       "dist/sdk/bigpeer-compat-v4.js",
       "dist/sdk/bigpeer-compat.js",
       "dist/sdk/bigpeer-explain.js",
+      "dist/sdk/bigpeer-loader.js",
       "dist/sdk/bigpeer-patterns.js",
       "dist/sdk/bigpeer-worker.js",
       "dist/sdk/bigpeer.js",

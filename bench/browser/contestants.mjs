@@ -19,6 +19,7 @@ const RIVALS = fileURLToPath(new URL("../rivals/browser", import.meta.url));
 const SDK = new URL("../../packages/peer/dist/sdk/", import.meta.url);
 const SDK_FILES = [
   "bigpeer.js",
+  "bigpeer-loader.js",
   "bigpeer-worker.js",
   "bigpeer-patterns.js",
   "bigpeer-explain.js",

@@ -12,7 +12,7 @@ import { startServer } from "../availability/server-process.mjs";
 import { PeerHistory, ROW_EVERY } from "./peer-history.mjs";
 
 const PAGE = new URL("peer-page.mjs", import.meta.url);
-const SDK_FILES = ["bigpeer.js", "bigpeer-worker.js", "bigpeer-patterns.js"];
+const SDK_FILES = ["bigpeer.js", "bigpeer-loader.js", "bigpeer-worker.js", "bigpeer-patterns.js"];
 
 /** A kill comes after this time at the latest, counted from the first acknowledged write. */
 const KILL_MS_MAX = 1500;

@@ -10,6 +10,7 @@ import { bundleSdkFile } from "../../../scripts/sdk.mjs";
 /** Each file with the kilobytes that it may have after gzip. */
 const FILES = [
   { name: "bigpeer", kilobytesMax: 10, hasPatterns: false },
+  { name: "bigpeer-loader", kilobytesMax: 1, hasPatterns: false },
   { name: "bigpeer-worker", kilobytesMax: 165, hasPatterns: false },
   { name: "bigpeer-patterns", kilobytesMax: 50, hasPatterns: true },
   { name: "bigpeer-explain", kilobytesMax: 12, hasPatterns: false },

@@ -65,7 +65,7 @@ export interface WebGlobals {
     readonly locks: WebLocks;
     readonly storage?: WebStorage;
   };
-  readonly location: { readonly href: string };
+  readonly location: { readonly href: string; readonly hash: string };
   readonly SharedWorker?: new (
     url: string,
     options: { readonly name: string; readonly type: "module" },
@@ -77,6 +77,8 @@ export interface WebGlobals {
   addEventListener(name: "pagehide" | "pageshow", listener: (event: PageShown) => void): void;
   addEventListener(name: "connect", listener: (event: WorkerConnected) => void): void;
   removeEventListener(name: "pagehide" | "pageshow", listener: (event: PageShown) => void): void;
+  removeEventListener(name: "connect", listener: (event: WorkerConnected) => void): void;
+  dispatchEvent(event: WorkerConnected): void;
 }
 
 export interface WorkerConnected {

@@ -15,6 +15,7 @@ import { type RealServer, startRealServer } from "./real-server.ts";
 const SDK = new URL("../../dist/sdk/", import.meta.url);
 const FILES = [
   "bigpeer.js",
+  "bigpeer-loader.js",
   "bigpeer-worker.js",
   "bigpeer-patterns.js",
   "bigpeer-explain.js",
@@ -28,9 +29,10 @@ const POLL_MS = 20;
 
 /**
  * `newer` says that it has another version; `foreign` speaks another protocol, too. `elsewhere` is
- * the SDK of the server, so of another origin. `unstored` has no IndexedDB.
+ * the SDK of the server, so of another origin. `unstored` has no IndexedDB. `engineless` lacks the
+ * file that the loader of the worker imports.
  */
-export type Build = "usual" | "newer" | "foreign" | "elsewhere" | "unstored";
+export type Build = "usual" | "newer" | "foreign" | "elsewhere" | "unstored" | "engineless";
 
 export interface TabOptions {
   readonly build?: Build;
@@ -182,8 +184,9 @@ async function filesOf(serverUrl: string): Promise<Files> {
     files[`/usual/${name}`] = script(text);
     files[`/newer/${name}`] = script(text.replaceAll("0.1.0", NEWER_VERSION));
     files[`/unstored/${name}`] = script(WITHOUT_STORAGE + text);
+    if (name !== "bigpeer-worker.js") files[`/engineless/${name}`] = script(text);
   }
-  for (const build of ["usual", "newer", "foreign", "unstored"]) {
+  for (const build of ["usual", "newer", "foreign", "unstored", "engineless"]) {
     files[`/${build}/`] = html(PAGE.replace("SDK", "./bigpeer.js"));
   }
   files["/elsewhere/"] = html(PAGE.replace("SDK", `${serverUrl}/sdk/bigpeer.js`));
@@ -207,6 +210,7 @@ async function foreignFiles(): Promise<Files> {
   };
   return {
     "/foreign/bigpeer.js": script(await bundle("page/index.ts")),
+    "/foreign/bigpeer-loader.js": script(await bundle("worker/loader.ts")),
     "/foreign/bigpeer-worker.js": script(await bundle("worker/worker.ts")),
   };
 }

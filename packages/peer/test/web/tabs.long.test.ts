@@ -385,6 +385,18 @@ for (const { name, absence } of browsers) {
   );
 
   test.runIf(isHere)(
+    `${name}: a loader that does not find the worker is config.invalid, each time${because}`,
+    async () => {
+      const tab = await (await openTabs()).newTab("engineless");
+      for (let i = 0; i < 2; i++) {
+        expect(await tab.openPeer()).toMatch(
+          /^config.invalid: the worker of this peer cannot be loaded from .*\/engineless\/bigpeer-worker.js$/,
+        );
+      }
+    },
+  );
+
+  test.runIf(isHere)(
     `${name}: without IndexedDB the documents are in memory, and each tab is warned${because}`,
     async () => {
       const tabs = await openTabs();

@@ -14,6 +14,7 @@ const FOLDER: URL = new URL("../../dist/sdk/", import.meta.url);
 
 const NAMES: ReadonlySet<string> = new Set([
   "bigpeer.js",
+  "bigpeer-loader.js",
   "bigpeer-worker.js",
   "bigpeer-patterns.js",
   "bigpeer-explain.js",

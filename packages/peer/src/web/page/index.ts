@@ -117,14 +117,26 @@ export async function openPeer(options: PeerOptions): Promise<PagePeer> {
   const checked = checkWithoutMetadata(options, Object.keys(NAMES));
   const { workerUrl = new URL("./bigpeer-worker.js", import.meta.url), login, remote } = options;
   const warnings: string[] = [];
-  const script = new URL(workerUrl, web.location.href);
+  const engine = new URL(workerUrl, web.location.href);
+  const { href } = options.workerUrl === undefined ? loaderOf(engine) : engine;
   return PagePeer.open({
-    options: pageOptions(options, checked, script),
-    connect: (moved) => connect({ options, script: moved ?? script.href, warnings }),
+    options: pageOptions(options, checked, engine),
+    connect: (moved) => connect({ options, script: moved ?? href, engine: engine.href, warnings }),
     login,
     remote,
     warnings,
   });
+}
+
+/**
+ * The script that loads the engine in a SharedWorker. Vite would make so small a file a data URL, which
+ * has no origin; other bundlers may do so still.
+ */
+function loaderOf(engine: URL): URL {
+  const loader = new URL("./bigpeer-loader.js?no-inline", import.meta.url);
+  if (loader.origin !== engine.origin) return engine;
+  loader.hash = encodeURIComponent(engine.href);
+  return loader;
 }
 
 /** Browsers give locks to secure contexts alone. */
@@ -171,21 +183,23 @@ const HELLO_MS_MAX = 2_000;
 
 interface Connecting {
   readonly options: PeerOptions;
+  /** Of the worker. */
   readonly script: string;
+  readonly engine: string;
   readonly warnings: string[];
 }
 
 /** A SharedWorker, or else the engine in this page. */
-async function connect({ options, script, warnings }: Connecting): Promise<WorkerPort> {
+async function connect({ options, script, engine, warnings }: Connecting): Promise<WorkerPort> {
   const { appId, name = "default", memory } = options;
-  if (memory === true) return inPage(script);
+  if (memory === true) return inPage(engine);
   warnings.length = 0;
   const worker = newWorker(script, `bigpeer:${appId}:${name}`);
   if (worker === undefined) {
     warnings.push(
       `the engine runs in this page, because no SharedWorker could be made from ${script}; other tabs cannot open the peer`,
     );
-    return inPage(script);
+    return inPage(engine);
   }
   const failed = new Promise<never>((_, reject) => {
     const message = `the worker of this peer cannot be loaded from ${script}`;
@@ -206,8 +220,8 @@ function newWorker(script: string, name: string): WebSharedWorker | undefined {
   }
 }
 
-async function inPage(script: string): Promise<WorkerPort> {
-  const { hostInPage } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ script)) as {
+async function inPage(engine: string): Promise<WorkerPort> {
+  const { hostInPage } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ engine)) as {
     hostInPage: () => WebPort;
   };
   // It cannot be ending.

@@ -20,8 +20,19 @@ export function checksumOfBytes(bytes: Uint8Array, seed: number): number {
   return sum >>> 0;
 }
 
+/** Holds the keys of a page. */
+const copy = new Uint8Array(256 * 1024);
+const encoder = new TextEncoder();
+
 /** Of text in which every character is one byte. */
 export function checksumOfKeys(text: string, seed: number): number {
+  // Most keys are ASCII. Their bytes take a third of the time of their characters.
+  const { read, written } = encoder.encodeInto(text, copy);
+  const isAscii = read === text.length && written === text.length;
+  return isAscii ? checksumOfBytes(copy.subarray(0, written), seed) : sumOfText(text, seed);
+}
+
+function sumOfText(text: string, seed: number): number {
   const { length } = text;
   const end = length - (length % WORD_SIZE);
   let sum = mix(seed | 0, length);

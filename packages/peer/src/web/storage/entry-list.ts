@@ -9,9 +9,16 @@ import type { StoredValue } from "./stored-value.ts";
 /** A value to put, or undefined to remove the key. */
 export type Change = readonly [Key, StoredValue | undefined];
 
-export interface Block {
+/** The keys are in order, and each has its value at the same index. */
+export interface Entries {
   readonly keys: readonly Key[];
   readonly values: readonly StoredValue[];
+}
+
+/** Not empty. `keys` and `values` may be made at their first use, the others are there. */
+export interface Block extends Entries {
+  readonly first: Key;
+  readonly length: number;
 }
 
 /** A list after changes, and how many bytes of keys and values it has more. */
@@ -26,23 +33,26 @@ const BLOCK_KEYS_MAX = 128;
 /** Up to this many changes of a block are made one by one; more are merged in one pass. */
 const FEW_CHANGES = 8;
 
-const NO_ENTRIES: Block = { keys: [], values: [] };
+const NO_ENTRIES: Entries = { keys: [], values: [] };
 
 export class EntryList {
   /** In order; none is empty. */
   readonly blocks: readonly Block[];
 
-  private constructor(blocks: readonly Block[]) {
+  /** The blocks are in order. */
+  constructor(blocks: readonly Block[]) {
     this.blocks = blocks;
   }
 
-  /** The keys are in order, and each has its value at the same index. */
-  static of(entries: Block): EntryList {
-    return new EntryList(blocksOf(entries));
+  static of({ keys, values }: Entries): EntryList {
+    const parts = partsOf(keys.length);
+    return new EntryList(
+      parts.map(([start, end]) => blockOf(keys.slice(start, end), values.slice(start, end))),
+    );
   }
 
   get length(): number {
-    return this.blocks.reduce((sum, { keys }) => sum + keys.length, 0);
+    return this.blocks.reduce((sum, { length }) => sum + length, 0);
   }
 
   get keys(): Key[] {
@@ -67,14 +77,14 @@ export class EntryList {
     let next = 0;
     for (let start = 0; start < changes.length; ) {
       const index = blockIndex(this.blocks, (changes[start] as Change)[0]);
-      const above = this.blocks[index + 1]?.keys[0];
+      const above = this.blocks[index + 1]?.first;
       let end = start + 1;
       while (end < changes.length && isBelow(changes[end] as Change, above)) end++;
       for (; next < index; next++) blocks.push(this.blocks[next] as Block);
       const change = end - start > FEW_CHANGES ? merged : edited;
       const changed = change(this.blocks[index] ?? NO_ENTRIES, changes.slice(start, end));
       growth += changed.growth;
-      for (const block of blocksOf(changed)) addBlock(blocks, block);
+      for (const block of EntryList.of(changed).blocks) addBlock(blocks, block);
       next = index + 1;
       start = end;
     }
@@ -94,7 +104,7 @@ export function blockIndex(blocks: readonly Block[], key: Key): number {
   let high = blocks.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (((blocks[middle] as Block).keys[0] as Key) <= key) low = middle + 1;
+    if ((blocks[middle] as Block).first <= key) low = middle + 1;
     else high = middle;
   }
   return Math.max(0, low - 1);
@@ -116,11 +126,21 @@ export function isBelow([key]: Change, bound: Key | undefined): boolean {
   return bound === undefined || key < bound;
 }
 
-interface ChangedBlock extends Block {
+/** Where the blocks for so many entries begin and end. */
+export function partsOf(length: number): [start: number, end: number][] {
+  const count = length <= BLOCK_KEYS_MAX ? 1 : Math.ceil(length / (BLOCK_KEYS_MAX * 0.75));
+  if (length === 0) return [];
+  return Array.from({ length: count }, (_, index) => [
+    Math.floor((length * index) / count),
+    Math.floor((length * (index + 1)) / count),
+  ]);
+}
+
+interface ChangedBlock extends Entries {
   readonly growth: number;
 }
 
-function edited(block: Block, changes: readonly Change[]): ChangedBlock {
+function edited(block: Entries, changes: readonly Change[]): ChangedBlock {
   const keys = block.keys.slice();
   const values = block.values.slice();
   let growth = 0;
@@ -143,7 +163,7 @@ function edited(block: Block, changes: readonly Change[]): ChangedBlock {
   return { keys, values, growth };
 }
 
-function merged(block: Block, changes: readonly Change[]): ChangedBlock {
+function merged(block: Entries, changes: readonly Change[]): ChangedBlock {
   const keys: Key[] = [];
   const values: StoredValue[] = [];
   let growth = 0;
@@ -172,23 +192,17 @@ function sizeOf(key: Key, value: StoredValue): number {
   return key.length + value.size;
 }
 
-function blocksOf({ keys, values }: Block): Block[] {
-  const { length } = keys;
-  if (length <= BLOCK_KEYS_MAX) return length === 0 ? [] : [{ keys, values }];
-  const count = Math.ceil(length / (BLOCK_KEYS_MAX * 0.75));
-  return Array.from({ length: count }, (_, index) => {
-    const [start, end] = [index, index + 1].map((each) => Math.floor((length * each) / count));
-    return { keys: keys.slice(start, end), values: values.slice(start, end) };
-  });
+function blockOf(keys: readonly Key[], values: readonly StoredValue[]): Block {
+  return { first: keys[0] as Key, length: keys.length, keys, values };
 }
 
 /** Two small blocks become one. */
 function addBlock(blocks: Block[], block: Block): void {
   const last = blocks.at(-1);
-  if (last === undefined || last.keys.length + block.keys.length > BLOCK_KEYS_MAX / 2) {
+  if (last === undefined || last.length + block.length > BLOCK_KEYS_MAX / 2) {
     blocks.push(block);
     return;
   }
   const keys = [...last.keys, ...block.keys];
-  blocks[blocks.length - 1] = { keys, values: [...last.values, ...block.values] };
+  blocks[blocks.length - 1] = blockOf(keys, [...last.values, ...block.values]);
 }

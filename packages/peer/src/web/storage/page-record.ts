@@ -9,7 +9,7 @@
 
 import type { Key } from "@bigpeer/engine";
 import { checksumOfBytes, checksumOfKeys, checksumOfNumbers } from "./checksum.ts";
-import { EntryList } from "./entry-list.ts";
+import { type Block, type Entries, EntryList, partsOf } from "./entry-list.ts";
 import type { Page } from "./page-table.ts";
 import { corruptRecord, StoredValue, type ValueBytes } from "./stored-value.ts";
 
@@ -59,8 +59,8 @@ export function decodePage(name: Key, stored: unknown): StoredPage {
 }
 
 /**
- * A page as it was read. Most pages of a store are not touched between two starts, so its entries are
- * made at their first use.
+ * A page as it was read. Most pages of a store are not touched between two starts, so its blocks are
+ * made at their first use, and their entries at the first use of the block.
  */
 export class StoredPage implements Page {
   readonly name: Key;
@@ -87,19 +87,61 @@ export class StoredPage implements Page {
 }
 
 function entriesOf(record: PageRecord, name: Key): EntryList {
-  const { keys: text, ends, values: bytes, keySum, valueSum } = record;
+  const { ends, values: bytes, keySum, valueSum } = record;
   const check = (): boolean => checksumOfBytes(bytes, keySum) === valueSum;
   const source: ValueBytes = { bytes, place: placeOf(name), check };
-  const keys: Key[] = [];
-  const values: StoredValue[] = [];
-  let [keyStart, valueStart] = [0, 0];
-  for (let i = 0; i < ends.length; i += 2) {
-    const [keyEnd, valueEnd] = [ends[i] as number, ends[i + 1] as number];
-    keys.push(text.slice(keyStart, keyEnd));
-    values.push(new StoredValue(source, valueStart, valueEnd - valueStart));
-    [keyStart, valueStart] = [keyEnd, valueEnd];
+  const parts = partsOf(ends.length / 2);
+  return new EntryList(parts.map(([start, end]) => new StoredBlock(record, source, start, end)));
+}
+
+/** Entries of a page as it was read. Reading few keys of it makes few of them. */
+class StoredBlock implements Block {
+  readonly first: Key;
+  readonly length: number;
+  readonly #start: number;
+  /** Undefined once the entries are made. */
+  #record: PageRecord | undefined;
+  readonly #source: ValueBytes;
+  #entries: Entries | undefined;
+
+  // oxlint-disable-next-line max-params
+  constructor(record: PageRecord, source: ValueBytes, start: number, end: number) {
+    const { keys, ends } = record;
+    this.first = keys.slice(ends[start * 2 - 2] ?? 0, ends[start * 2]);
+    this.length = end - start;
+    this.#start = start;
+    this.#record = record;
+    this.#source = source;
   }
-  return EntryList.of({ keys, values });
+
+  get keys(): readonly Key[] {
+    return this.#made().keys;
+  }
+
+  get values(): readonly StoredValue[] {
+    return this.#made().values;
+  }
+
+  #made(): Entries {
+    this.#entries ??= this.#make(this.#record as PageRecord);
+    this.#record = undefined;
+    return this.#entries;
+  }
+
+  #make({ keys: text, ends }: PageRecord): Entries {
+    const first = this.#start * 2;
+    const keys: Key[] = [];
+    const values: StoredValue[] = [];
+    let keyStart = ends[first - 2] ?? 0;
+    let valueStart = ends[first - 1] ?? 0;
+    for (let i = first; i < first + this.length * 2; i += 2) {
+      const [keyEnd, valueEnd] = [ends[i] as number, ends[i + 1] as number];
+      keys.push(text.slice(keyStart, keyEnd));
+      values.push(new StoredValue(this.#source, valueStart, valueEnd - valueStart));
+      [keyStart, valueStart] = [keyEnd, valueEnd];
+    }
+    return { keys, values };
+  }
 }
 
 /** Fails for keys out of order: a page is missing, belongs elsewhere, or is there twice. */
