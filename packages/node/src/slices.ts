@@ -45,3 +45,11 @@ export class Slices {
     }
   }
 }
+
+/** Runs all steps without a pause. */
+export function atOnce<T>(steps: Iterator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}

@@ -11,10 +11,23 @@ import { assert } from "@bigpeer/protocol";
 import type { EncodedWrite } from "../lmdb/encoded-write.ts";
 import type { View } from "../lmdb/held-snapshot.ts";
 import type { PageEstimate } from "../lmdb/page-estimate.ts";
+import { atOnce } from "../slices.ts";
 import type { JournaledWrites } from "./journal-payload.ts";
 import type { JournalTree, TreeView } from "./journal-tree.ts";
 import { LayeredView } from "./layered-view.ts";
 import { type LayerPlan, TableLayer } from "./table-layer.ts";
+
+/** What adding the writes of a commit needs. */
+export interface TablePlan {
+  /** The pages of each commit of the tree to come. */
+  readonly pages: readonly PageEstimate[];
+  readonly plan: LayerPlan;
+}
+
+interface AddedAt<P> {
+  readonly position: P;
+  readonly plan: LayerPlan;
+}
 
 /** `P`: as in TableLayer. */
 export class CommitTable<P = unknown> {
@@ -80,19 +93,31 @@ export class CommitTable<P = unknown> {
     this.#hold();
   }
 
-  /** What adding these writes needs: the pages of each commit to come, and the plan for add(). */
-  plan(values: readonly EncodedWrite[]): { pages: readonly PageEstimate[]; plan: LayerPlan } {
-    const plan = this.#active.plan(values);
+  plan(values: readonly EncodedWrite[]): TablePlan {
+    return atOnce(this.planInSteps(values));
+  }
+
+  /** What adding these writes needs. The active layer must not change in the pauses. */
+  *planInSteps(values: readonly EncodedWrite[]): Generator<void, TablePlan> {
+    const plan = yield* this.#active.planInSteps(values);
     const pages = this.#frozen === undefined ? [plan.pages] : [this.#frozen.pages, plan.pages];
     return { pages, plan };
   }
 
   /** Makes the writes of a commit visible. The layer is the one that the plan was made for. */
-  add(writes: JournaledWrites, { position, plan }: { position: P; plan: LayerPlan }): void {
+  add(writes: JournaledWrites, { position, plan }: AddedAt<P>): void {
     // A commit without values leaves the state as it is.
     if (writes.values.length > 0) this.#advance();
     const keepsOlder = this.#views.size > 0;
     this.#active.add(writes, { version: this.#version, position, keepsOlder, plan });
+  }
+
+  /** As add, with pauses: until it is done, new views show the state before. */
+  *addInSteps(writes: JournaledWrites, { position, plan }: AddedAt<P>): Generator<void, void> {
+    const version = this.#version + 1;
+    // A view may be opened in a pause.
+    yield* this.#active.addInSteps(writes, { version, position, keepsOlder: true, plan });
+    this.#advance();
   }
 
   /** Begins a new state after a commit that the tree got directly. */

@@ -9,8 +9,10 @@ export interface JournalLimits {
   readonly segmentBytesMin: number;
   /** up to this size. */
   readonly segmentBytesMax: number;
-  /** A commit with a larger payload goes to the tree directly. */
+  /** A commit with a larger payload goes to the tree directly, */
   readonly payloadBytesMax: number;
+  /** and so does one with more records. */
+  readonly recordsMax: number;
   /** A layer of the table is written to the tree when it has so many bytes, */
   readonly layerBytes: number;
   /** or so many keys: the space that the tree needs for them is reserved before, */
@@ -25,6 +27,7 @@ export const JOURNAL_LIMITS: JournalLimits = {
   segmentBytesMin: MIB,
   segmentBytesMax: 16 * MIB,
   payloadBytesMax: 4 * MIB,
+  recordsMax: 32_768,
   layerBytes: 16 * MIB,
   layerKeys: 32_768,
   layerMs: 1000,

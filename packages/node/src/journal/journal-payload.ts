@@ -9,6 +9,7 @@
 import { type EncodedWrite, moveTo } from "../lmdb/encoded-write.ts";
 import { packedAt, packedSize, writePackedHead } from "../lmdb/packed-entries.ts";
 import type { ShapeRecord } from "../lmdb/shape-records.ts";
+import { atOnce } from "../slices.ts";
 
 /** What one commit brings to the tree. */
 export interface JournaledWrites {
@@ -18,6 +19,9 @@ export interface JournaledWrites {
 
 const COUNT_SIZE = 4;
 
+/** Writes that are copied between two possible pauses: about a millisecond. */
+const WRITES_PER_PAUSE = 1024;
+
 export function payloadSize({ values, beside }: JournaledWrites): number {
   let size = COUNT_SIZE;
   for (const { key, value } of beside) size += packedSize(key, value.length);
@@ -26,11 +30,16 @@ export function payloadSize({ values, beside }: JournaledWrites): number {
 }
 
 /** Writes the payload at `start`. The values lie there from now on. */
-export function writePayload(
+export function writePayload(target: Buffer, start: number, writes: JournaledWrites): void {
+  atOnce(writePayloadInSteps(target, start, writes));
+}
+
+/** As writePayload, with pauses. */
+export function* writePayloadInSteps(
   target: Buffer,
   start: number,
   { values, beside }: JournaledWrites,
-): void {
+): Generator<void, void> {
   target.writeUInt32LE(beside.length, start);
   let at = start + COUNT_SIZE;
   for (const { key, value } of beside) {
@@ -38,7 +47,9 @@ export function writePayload(
     target.set(value, valueAt);
     at = valueAt + value.length;
   }
+  let written = 0;
   for (const each of values) {
+    if (++written % WRITES_PER_PAUSE === 0) yield;
     const { key, chunk, size } = each;
     const valueAt = writePackedHead(target, at, key, chunk === undefined ? undefined : size);
     at = valueAt + size;

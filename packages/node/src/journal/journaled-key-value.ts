@@ -17,7 +17,7 @@ import type { ShapeRecord } from "../lmdb/shape-records.ts";
 import { leaveLog } from "../replica/log-mark.ts";
 import { Journal, newEntry, PAYLOAD_START } from "./journal.ts";
 import { encodeMark } from "./journal-mark.ts";
-import { type JournaledWrites, writePayload } from "./journal-payload.ts";
+import type { JournaledWrites } from "./journal-payload.ts";
 import type { JournalTree } from "./journal-tree.ts";
 import { JOURNAL_ID_SIZE } from "./segment-format.ts";
 import { partsIn, type StorageParts, TableKeyValue, type TableOptions } from "./table-key-value.ts";
@@ -105,8 +105,9 @@ export class JournaledKeyValue<T extends JournalTree = JournalTree> extends Tabl
     if (journal === undefined) return this.#beginJournal().then(() => this.#append(encoded, size));
     return this.addAfter(encoded, () => {
       const entry = newEntry(size);
-      writePayload(entry, PAYLOAD_START, encoded);
-      return journal.append(entry, size);
+      const writing = this.writePayload(entry, PAYLOAD_START, encoded);
+      if (writing === undefined) return journal.append(entry, size);
+      return writing.then(() => journal.append(entry, size));
     });
   }
 

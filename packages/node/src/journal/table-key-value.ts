@@ -12,15 +12,15 @@
 import type { Key, KeyValue, Reader, Snapshot, Writes } from "@bigpeer/engine";
 import { assert, PeerError } from "@bigpeer/protocol";
 import { CommitEncoder, ENTRIES_AT_ONCE } from "../lmdb/commit-encoder.ts";
-import type { EncodedWrite } from "../lmdb/encoded-write.ts";
 import { SnapshotHolder } from "../lmdb/held-snapshot.ts";
 import { type LmdbOptions, SNAPSHOT_LIFE_MS } from "../lmdb/lmdb-key-value.ts";
 import { LmdbTree, type OnEnd } from "../lmdb/lmdb-tree.ts";
 import { type ShapeRecord, shapeRecords } from "../lmdb/shape-records.ts";
-import { CommitTable } from "./commit-table.ts";
+import { atOnce, Slices } from "../slices.ts";
+import { CommitTable, type TablePlan } from "./commit-table.ts";
 import { FolderSegments } from "./folder-segments.ts";
 import { JOURNAL_LIMITS, type JournalLimits } from "./journal-limits.ts";
-import { type JournaledWrites, payloadSize } from "./journal-payload.ts";
+import { type JournaledWrites, payloadSize, writePayloadInSteps } from "./journal-payload.ts";
 import { type OnReplay, recover } from "./journal-recovery.ts";
 import type { JournalTree } from "./journal-tree.ts";
 import { completeCopy } from "./journaled-reader.ts";
@@ -56,6 +56,11 @@ export function partsIn(folder: string, options: TableOptions): StorageParts<Lmd
 }
 
 const NOTHING: Promise<void> = Promise.resolve();
+
+/** Whether the writes are so few that no pause is needed. */
+function isSmall({ values }: JournaledWrites): boolean {
+  return values.length <= ENTRIES_AT_ONCE;
+}
 
 /** `P`: a position in the log. */
 export abstract class TableKeyValue<T extends JournalTree, P> implements KeyValue {
@@ -172,7 +177,7 @@ export abstract class TableKeyValue<T extends JournalTree, P> implements KeyValu
 
   /** The size of the writes as a payload; undefined when they are too large for the table. */
   protected sizeInTable(encoded: JournaledWrites): number | undefined {
-    if (encoded.values.length > ENTRIES_AT_ONCE) return undefined;
+    if (encoded.values.length > this.limits.recordsMax) return undefined;
     const size = payloadSize(encoded);
     return size <= this.limits.payloadBytesMax ? size : undefined;
   }
@@ -187,18 +192,49 @@ export abstract class TableKeyValue<T extends JournalTree, P> implements KeyValu
    * in the tree is reserved before. `append` copies the values, which are lent.
    */
   protected async addAfter(encoded: JournaledWrites, append: () => Promise<P>): Promise<void> {
-    if (this.writer.hasFailed) await this.writer.drain();
+    if (this.writer.hasFailed || !isSmall(encoded)) await this.writer.drain();
     if (this.writer.isBehind) await this.writer.whenWritten();
     this.writer.pauseFreezing();
     try {
-      const plan = await this.#reserve(encoded.values);
-      const position = await append();
-      this.#table.add(encoded, { position, plan });
+      await (isSmall(encoded)
+        ? this.#addAtOnce(encoded, append)
+        : this.#addInSlices(encoded, append));
     } finally {
       this.writer.resumeFreezing();
     }
     const { retainedBytesMax } = this.limits;
     while (this.#table.retainedBytes > retainedBytesMax && this.#endOldest());
+  }
+
+  async #addAtOnce(encoded: JournaledWrites, append: () => Promise<P>): Promise<void> {
+    const plan = await this.#reserve(this.#table.plan(encoded.values));
+    const position = await append();
+    this.#table.add(encoded, { position, plan });
+  }
+
+  /**
+   * The tree gets each large commit alone, as soon as it is answered: to reserve the space for
+   * several of them would make the data file several times as long.
+   */
+  async #addInSlices(encoded: JournaledWrites, append: () => Promise<P>): Promise<void> {
+    const slices = new Slices(this.tree.clock);
+    const planned = await slices.take(this.#table.planInSteps(encoded.values));
+    const plan = await this.#reserve(planned);
+    const position = await append();
+    await slices.take(this.#table.addInSteps(encoded, { position, plan }));
+    this.writer.hasten();
+  }
+
+  /** Copies the payload of a commit to `target`, with pauses if it is large. */
+  protected writePayload(
+    target: Buffer,
+    start: number,
+    encoded: JournaledWrites,
+  ): Promise<void> | undefined {
+    const steps = writePayloadInSteps(target, start, encoded);
+    if (!isSmall(encoded)) return new Slices(this.tree.clock).take(steps);
+    atOnce(steps);
+    return undefined;
   }
 
   /** Tries a second time if the first attempt failed for a reason that passes with the table. */
@@ -220,8 +256,7 @@ export abstract class TableKeyValue<T extends JournalTree, P> implements KeyValu
   }
 
   /** Ensures that the tree has space for the writes, and for those that wait before them. */
-  #reserve(values: readonly EncodedWrite[]): LayerPlan | Promise<LayerPlan> {
-    const { pages, plan } = this.#table.plan(values);
+  #reserve({ pages, plan }: TablePlan): LayerPlan | Promise<LayerPlan> {
     // No promise if there is space, so that the write starts before any other work.
     if (this.tree.isReserved(pages)) return plan;
     return this.tree.reserve(pages).then(() => plan);
@@ -233,7 +268,7 @@ export abstract class TableKeyValue<T extends JournalTree, P> implements KeyValu
 
   /** Ensures that the tree has space for a commit that is written directly. The table is empty. */
   protected async reserveDirectly({ values }: JournaledWrites): Promise<void> {
-    await this.#reserve(values);
+    await this.#reserve(this.#table.plan(values));
   }
 
   /** Writes a commit to the tree itself, where the table must be already. */

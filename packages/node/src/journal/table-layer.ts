@@ -12,6 +12,7 @@ import { KeyOrder } from "@bigpeer/engine/store";
 import type { EncodedWrite } from "../lmdb/encoded-write.ts";
 import { PageEstimate } from "../lmdb/page-estimate.ts";
 import type { ShapeRecord } from "../lmdb/shape-records.ts";
+import { atOnce } from "../slices.ts";
 import type { JournaledWrites } from "./journal-payload.ts";
 
 /** One write of a key. */
@@ -22,6 +23,16 @@ interface Slot {
   sizeMax: number;
   /** The write before, if a snapshot may read it. */
   older: Slot | undefined;
+}
+
+/** A commit as a layer gets it. */
+export interface LayerCommit<P> {
+  readonly version: number;
+  readonly position: P;
+  /** Whether a snapshot may read what is replaced. */
+  readonly keepsOlder: boolean;
+  /** Of the same writes. */
+  readonly plan: LayerPlan;
 }
 
 /** What a commit would change in a layer, valid until the next commit. */
@@ -42,6 +53,9 @@ interface KindOfKeys {
 
 /** Approximate memory of a slot beside its bytes. */
 const SLOT_BYTES = 160;
+
+/** Writes that are planned, or added, between two possible pauses: about a millisecond. */
+const WRITES_PER_PAUSE = 1024;
 
 /** `P`: a position in the log that has the commits: a journal, or the log of a cluster. */
 export class TableLayer<P = unknown> {
@@ -89,30 +103,39 @@ export class TableLayer<P = unknown> {
   }
 
   plan(values: readonly EncodedWrite[]): LayerPlan {
+    return atOnce(this.planInSteps(values));
+  }
+
+  /** As plan, with pauses, in which the layer must not change. */
+  *planInSteps(values: readonly EncodedWrite[]): Generator<void, LayerPlan> {
     const pages = this.#pages.copy();
     const before: (Slot | undefined)[] = [];
     for (const each of values) {
       const slot = this.#slots.get(each.key);
-      before.push(slot);
       if (slot === undefined) pages.add(each);
       else if (slot.sizeMax < each.size) pages.resize(each, slot.sizeMax, each.size);
+      if (before.push(slot) % WRITES_PER_PAUSE === 0) yield;
     }
     return { pages, before };
   }
 
-  /** `keepsOlder`: whether a snapshot may read what is replaced. `plan`: of the same writes. */
-  add(
+  add(writes: JournaledWrites, commit: LayerCommit<P>): void {
+    atOnce(this.addInSteps(writes, commit));
+  }
+
+  /** As add, with pauses, in which only states before its version may be read. */
+  *addInSteps(
     { values, beside }: JournaledWrites,
-    commit: { version: number; position: P; keepsOlder: boolean; plan: LayerPlan },
-  ): void {
-    const { version, keepsOlder, plan } = commit;
+    { version, position, keepsOlder, plan }: LayerCommit<P>,
+  ): Generator<void, void> {
     let i = 0;
     for (const write of values) {
       this.#put(write, version, plan.before[i++], keepsOlder);
       this.#bytes += SLOT_BYTES + write.size + write.keySize;
+      if (i % WRITES_PER_PAUSE === 0) yield;
     }
     for (const record of beside) this.#beside.push(record);
-    this.#position = commit.position;
+    this.#position = position;
     this.#pages = plan.pages;
   }
 

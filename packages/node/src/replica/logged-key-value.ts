@@ -12,7 +12,7 @@
 import type { Writes } from "@bigpeer/engine";
 import type { LogPosition, ReplicaStorage } from "@bigpeer/engine/cluster";
 import { PeerError } from "@bigpeer/protocol";
-import { type JournaledWrites, writePayload } from "../journal/journal-payload.ts";
+import type { JournaledWrites } from "../journal/journal-payload.ts";
 import type { JournalTree } from "../journal/journal-tree.ts";
 import {
   partsIn,
@@ -84,8 +84,8 @@ export class LoggedKeyValue<T extends JournalTree = JournalTree>
         ? this.#writeLarge(encoded, appendOnce)
         : this.addAfter(encoded, () => {
             // The values lie there from now on: the table and the tree use the same bytes.
-            writePayload(Buffer.allocUnsafeSlow(size), 0, encoded);
-            return appendOnce();
+            const writing = this.writePayload(Buffer.allocUnsafeSlow(size), 0, encoded);
+            return writing === undefined ? appendOnce() : writing.then(appendOnce);
           });
     try {
       await this.tryTwice(attempt, () => !isCalled);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -8,8 +8,10 @@ import { afterEach, expect, test, vi } from "vitest";
 import { keyValueContract } from "../../../engine/test/contract/key-value-contract.ts";
 import { sized } from "../../../protocol/test/support/test-size.ts";
 import type { JournalLimits } from "../../src/journal/journal-limits.ts";
+import type { OnReplay } from "../../src/journal/journal-recovery.ts";
 import { type JournaledLmdb, openJournaled } from "../../src/journal/journaled-key-value.ts";
 import { LmdbTree } from "../../src/lmdb/lmdb-tree.ts";
+import type { SliceClock } from "../../src/slices.ts";
 
 /** So small that layers and segments change with every few commits. */
 const TINY: Partial<JournalLimits> = {
@@ -152,6 +154,73 @@ test("[K84] a commit waits while the tree has not caught up, and reads do not", 
   expect(later.has("key 8")).toBe(true);
   later.close();
 });
+
+test("[K79] a commit of many records is in the journal, and visible as a whole after its pauses", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "bigpeer-journal-"));
+  cleanups.push(() => rmSync(folder, { recursive: true }));
+  const clock = new PausingClock();
+  const storage = await openStorageWith(folder, clock);
+  await storage.commit(manyKeys(1));
+  let looks = 0;
+  clock.onPause = () => {
+    looks++;
+    const snapshot = storage.snapshot();
+    const range = { from: "key 0", to: "key 99" };
+    const seen = new Set(Array.from(snapshot.entries(range), ({ value }) => value));
+    expect([...seen, snapshot.get("key 4999")]).toEqual([1, 1]);
+    snapshot.close();
+  };
+  const old = storage.snapshot();
+  await storage.commit(manyKeys(2).set("new", 2));
+  clock.onPause = () => {};
+  expect(looks).toBeGreaterThan(80);
+  const after = storage.snapshot();
+  expect([old, after].map((each) => each.get("key 4999"))).toEqual([1, 2]);
+  expect([old, after].map((each) => each.get("new"))).toEqual([undefined, 2]);
+  for (const each of [old, after]) each.close();
+
+  // What a crash leaves: the tree gets the commit after this turn.
+  const crashed = mkdtempSync(join(tmpdir(), "bigpeer-journal-"));
+  cleanups.push(() => rmSync(crashed, { recursive: true }));
+  cpSync(folder, crashed, { recursive: true });
+  let replayed = 0;
+  const onReplay: OnReplay = (step, { entries }) => {
+    if (step === "ends") replayed = entries;
+  };
+  const again = await openJournaled(crashed, { onReplay });
+  cleanups.push(() => again.close());
+  expect(replayed).toBe(1);
+  const snapshot = again.snapshot();
+  expect([snapshot.get("key 0"), snapshot.get("key 4999"), snapshot.get("new")]).toEqual([2, 2, 2]);
+  snapshot.close();
+});
+
+/** Each look at the clock is a slice later, so that whoever looks pauses. */
+class PausingClock implements SliceClock {
+  onPause: () => void = () => {};
+  #nowMs = 0;
+
+  elapsed(): number {
+    this.#nowMs += 10;
+    return this.#nowMs;
+  }
+
+  async pause(): Promise<void> {
+    this.onPause();
+  }
+}
+
+/** Nothing goes to the tree by itself. */
+async function openStorageWith(folder: string, clock: SliceClock): Promise<JournaledLmdb> {
+  const storage = await openJournaled(folder, { clock, limits: { layerMs: 1_000_000 } });
+  cleanups.push(() => storage.close());
+  storage.startJournal();
+  return storage;
+}
+
+function manyKeys(value: number): Map<string, Value> {
+  return new Map(Array.from({ length: 5000 }, (_, i) => [`key ${i}`, value]));
+}
 
 test("a commit that waits for other work when the storage is closed is kept", async () => {
   const folder = mkdtempSync(join(tmpdir(), "bigpeer-journal-"));

@@ -19,8 +19,8 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 /** So small that layers change with every few commits, and some commits are large. */
 const TINY: Partial<JournalLimits> = { payloadBytesMax: 4096, layerKeys: 8 };
 
-/** Nothing goes to the tree by itself. */
-const LATER: Partial<JournalLimits> = { layerMs: 1_000_000 };
+/** Nothing goes to the tree by itself, except a commit of many records. */
+const LATER: Partial<JournalLimits> = { layerMs: 1_000_000, recordsMax: 4000 };
 
 const MORE_THAN_AT_ONCE = 5000;
 
