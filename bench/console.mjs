@@ -78,22 +78,26 @@ const PAGES = [
 ];
 
 class Server {
+  #folder;
   #process;
   #quickstart;
   #cookie;
 
-  static async start(folder) {
-    const server = new Server();
+  /** Starts the process. `ready` must follow. */
+  constructor(folder) {
+    this.#folder = folder;
     const main = fileURLToPath(new URL("../packages/server/dist/main.js", import.meta.url));
     const ports = ["--port", "0", "--management-port", "0"];
-    server.#process = fork(main, ["--data-dir", folder, ...ports], {
+    this.#process = fork(main, ["--data-dir", folder, ...ports], {
       execArgv: ["--max-semi-space-size=32"],
       env: { ...process.env, BIGPEER_LOG_LEVEL: "error" },
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
-    server.#quickstart = await quickstartOf(folder);
-    await server.#signIn();
-    return server;
+  }
+
+  async ready() {
+    this.#quickstart = await quickstartOf(this.#folder);
+    await this.#signIn();
   }
 
   get consoleUrl() {
@@ -158,7 +162,10 @@ async function quickstartOf(folder) {
   for (const end = performance.now() + START_MS_MAX; ; await setTimeout(50)) {
     try {
       const quickstart = JSON.parse(readFileSync(join(folder, "quickstart.json"), "utf8"));
-      if ((await fetch(`${quickstart.dataUrl}/health/ready`)).ok) return quickstart;
+      // The link to the console is added last.
+      const { consoleUrl, dataUrl } = quickstart;
+      const isReady = (await fetch(`${dataUrl}/health/ready`)).ok && consoleUrl !== undefined;
+      if (isReady) return quickstart;
     } catch (error) {
       if (performance.now() > end) throw error;
     }
@@ -394,9 +401,10 @@ function verdict(goal, isMet) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "bigpeer-bench-"));
-const server = await Server.start(folder);
+const server = new Server(folder);
 let browser;
 try {
+  await server.ready();
   await load(server);
   if (PARTS.includes("requests")) await compareRequests(server);
   if (PARTS.includes("browser") || PARTS.includes("idle")) browser = await openBrowser("chromium");
