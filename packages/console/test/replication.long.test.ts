@@ -95,7 +95,7 @@ test.runIf(hasBrowser)("a link is created by keyboard alone", async () => {
   await shown.tabTo("Pull 1: query");
   await shown.type("true");
   await shown.press("Enter");
-  await shown.reads("no one; it waits for calls");
+  await shown.reads("no address; it waits until the other side calls");
   await shown.reads("No Big Peer is linked yet.");
   expect(await shown.managed("/app/shop/bigPeerReplication/waiting")).toMatchObject({
     connections: [],
