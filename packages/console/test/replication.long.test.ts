@@ -56,7 +56,8 @@ test.runIf(hasBrowser)(
       expect(query).toContain("live");
     }, PATIENCE);
     expect(await firstLink(shown)).toContain(`to ${north.address}`);
-    expect(await carIds(shown)).toEqual(["c1"]);
+    // A query is live when all has arrived; then what arrived is merged.
+    await vi.waitFor(async () => expect(await carIds(shown)).toEqual(["c1"]), PATIENCE);
 
     await shown.click("button", "Edit from-north");
     await shown.fill("Pull 1: query", "true");
