@@ -220,7 +220,7 @@ test.runIf(hasBrowser)("an app is deleted with its typed name, and restored", as
   await shown.reads("The app shop is deleted.");
   expect(await shown.managed("/app/shop")).toMatchObject({ title: "AppNotFound" });
   await shown.click("button", "Restore");
-  await shown.reads("shop is back");
+  await shown.reads("shop is restored");
   await shown.click("button", "Settings of shop");
   await shown.until(`document.querySelector("dialog input[type=checkbox]").checked`);
 });

@@ -56,7 +56,8 @@ test.runIf(hasBrowser)(
       expect(query).toContain("live");
     }, PATIENCE);
     expect(await firstLink(shown)).toContain(`to ${north.address}`);
-    expect(await carIds(shown)).toEqual(["c1"]);
+    // A query is live when all has arrived; then what arrived is merged.
+    await vi.waitFor(async () => expect(await carIds(shown)).toEqual(["c1"]), PATIENCE);
 
     await shown.click("button", "Edit from-north");
     await shown.fill("Pull 1: query", "true");
@@ -95,7 +96,7 @@ test.runIf(hasBrowser)("a link is created by keyboard alone", async () => {
   await shown.tabTo("Pull 1: query");
   await shown.type("true");
   await shown.press("Enter");
-  await shown.reads("no one; it waits for calls");
+  await shown.reads("no address; it waits until the other side calls");
   await shown.reads("No Big Peer is linked yet.");
   expect(await shown.managed("/app/shop/bigPeerReplication/waiting")).toMatchObject({
     connections: [],
