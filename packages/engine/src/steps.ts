@@ -65,26 +65,3 @@ export class StepClock {
 
 /** Small items that are processed between two pauses: each costs hardly more than the pause. */
 export const AT_ONCE = 64;
-
-/** Small documents that are read or written between two pauses, and bytes if they are large. */
-const DOCUMENTS_AT_ONCE = 8;
-const BYTES_AT_ONCE = 8 * 1024;
-
-/** Says when a loop over documents should pause: after some of them, or after a large one. */
-export class DocumentPace {
-  #count = 0;
-  #pausedAt: number;
-
-  /** `bytes`: the total of what the loop counts, before its first document. */
-  constructor(bytes: number) {
-    this.#pausedAt = bytes;
-  }
-
-  /** To be called after each document, with the total of bytes so far. */
-  isDue(bytes: number): boolean {
-    if (++this.#count < DOCUMENTS_AT_ONCE && bytes - this.#pausedAt < BYTES_AT_ONCE) return false;
-    this.#count = 0;
-    this.#pausedAt = bytes;
-    return true;
-  }
-}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DocumentPace, finish, StepClock, type Steps, waitFor } from "../src/steps.ts";
+import { finish, StepClock, type Steps, waitFor } from "../src/steps.ts";
 
 test("[K34] a step clock stops between two steps", () => {
   let ms = 0;
@@ -46,20 +46,4 @@ test("steps that wait for a promise have its outcome, and cannot run without a p
   expect(good.next()).toEqual({ done: true, value: 7 });
   expect(() => bad.next()).toThrow("no");
   expect(() => finish(waitFor(Promise.resolve()))).toThrow("steps that wait for nothing");
-});
-
-test("[K34] a loop over documents pauses after eight small ones, and after each large one", () => {
-  const pace = new DocumentPace(1000);
-  let bytes = 1000;
-  const isDueAfter = (size: number): boolean => {
-    bytes += size;
-    return pace.isDue(bytes);
-  };
-  const small = Array.from({ length: 16 }, () => isDueAfter(100));
-  expect(small.flatMap((isDue, i) => (isDue ? [i + 1] : []))).toEqual([8, 16]);
-  expect([isDueAfter(9000), isDueAfter(9000)]).toEqual([true, true]);
-  expect(Array.from({ length: 8 }, () => isDueAfter(0))).toEqual([
-    ...Array.from({ length: 7 }, () => false),
-    true,
-  ]);
 });

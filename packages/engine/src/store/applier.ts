@@ -150,7 +150,7 @@ export class Applier {
     this.#isBroken = true;
     const outcomes: OperationOutcome[] = [];
     for (const operation of step.operations) {
-      if (outcomes.length > 0 && this.#documents.isPauseDue) yield;
+      if (outcomes.length > 0) yield;
       if (this.hasLarge && isDocumentOperation(operation)) yield* this.#openLarge(operation);
       const outcome =
         operation.kind === "horizon"

@@ -64,8 +64,7 @@ function* changesOf(documents: Iterable<OpenDocument | undefined>): Steps<Change
   const placed: (Change | undefined)[] = [];
   let opened = 0;
   for (const document of documents) {
-    // The image of a document that was removed is what it showed, as it is.
-    if (opened++ > 0 && (document?.shown !== undefined || opened % AT_ONCE === 0)) yield;
+    if (opened++ > 0) yield;
     if (document !== undefined && document.operation >= 0) {
       placed[document.operation] = changeOf(document);
     }

@@ -7,7 +7,6 @@
 
 import type { Operation } from "@bigpeer/protocol";
 import type { Shown } from "../crdt/show.ts";
-import { DocumentPace } from "../steps.ts";
 import { metaKey } from "./keys.ts";
 import { OpenDocument } from "./open-document.ts";
 import type { Overlay } from "./overlay.ts";
@@ -36,9 +35,6 @@ export class OpenDocuments {
   #recentAt = 0;
   /** Estimated bytes of all of them and of what was written to them. */
   bytes = 0;
-  /** Whether a pause is due after the last operation. */
-  isPauseDue = true;
-  readonly #pace = new DocumentPace(0);
 
   constructor(overlay: Overlay) {
     this.#overlay = overlay;
@@ -88,9 +84,6 @@ export class OpenDocuments {
 
   /** Counts an applied operation: it will be in the log. */
   countOperation(operation: Operation): void {
-    // A removal is small work if the records alone were enough for it, without the state.
-    const isSmall = isRemoval(operation) && this.#last?.hasState !== true;
-    this.isPauseDue = !isSmall || this.#pace.isDue(this.bytes);
     if (this.#all === undefined) return;
     const isWhole = operation.kind === "insert" || operation.kind === "initial";
     // The shown fields of a whole document were measured just before.
@@ -105,9 +98,4 @@ export class OpenDocuments {
     this.bytes += bytes - document.bytes;
     document.bytes = bytes;
   }
-}
-
-/** Whether an operation removes a document: then it has an id and no content. */
-export function isRemoval({ kind }: Operation): boolean {
-  return kind === "delete" || kind === "evict";
 }

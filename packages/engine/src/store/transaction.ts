@@ -25,7 +25,6 @@ import { INDEXES_MAX, OPERATIONS_MAX } from "../limits.ts";
 import type { KeyRange, Reader } from "../platform.ts";
 import { AT_ONCE, finish, type Steps } from "../steps.ts";
 import { Applier, type OperationOutcome } from "./applier.ts";
-import { isRemoval } from "./open-documents.ts";
 import { Overlay } from "./overlay.ts";
 import { OwnWrites } from "./own-writes.ts";
 import type { Origin, TransactionRecord, UploadMark, Writer } from "./records.ts";
@@ -183,7 +182,7 @@ export class Transaction {
     if (!isClockAccepted) checkWallClock(last, nowMs, clock, awakeMs);
     const checked: Operation[] = [];
     for (const operation of operations) {
-      if (checked.length > 0 && !(isRemoval(operation) && checked.length % AT_ONCE > 0)) yield;
+      if (checked.length > 0) yield;
       const next = checkOperation(operation);
       this.#checkStamps(next);
       checked.push(next);

@@ -4,9 +4,9 @@
  */
 
 import { documentId } from "@bigpeer/protocol";
-import { DocumentPace, type Steps } from "../../steps.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import type { Frame } from "../frame/frame.ts";
+import type { Steps } from "../frame/steps.ts";
 import type { MutationOutcome } from "../run/execution.ts";
 import type { RemoveStatement } from "../syntax/tree.ts";
 import { applyOperations, type MutationContext, transactionOf } from "./application.ts";
@@ -26,14 +26,13 @@ export function* removeDocuments(
   const transaction = transactionOf(execution);
   const { collection } = plan;
   const removed = new Map<string, StoredDocument>();
-  const pace = new DocumentPace(transaction.bytes);
-  for (const row of rows) {
+  for (const [i, row] of rows.entries()) {
+    if (i > 0) yield;
     execution.run.budget.step();
     const document = row.slots[plan.slot] as StoredDocument;
     const { key } = documentId(document.id);
     // Reads the document, since the removal depends on it; rows may repeat a document.
     if (transaction.get(collection, document.id) !== undefined) removed.set(key, document);
-    if (pace.isDue(transaction.bytes)) yield;
   }
   const documents = [...removed.values()];
   const ids = documents.map(({ id }) => id);
