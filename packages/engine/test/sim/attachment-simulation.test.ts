@@ -20,7 +20,14 @@ test("[S90] contents are uploaded before their documents, and arrive whole, what
   expect(counts.get("content fetched")).toBeGreaterThan(SEEDS);
 }, 60_000);
 
-test("[S30] [S90] contents of answered writes that a restored server lacks are uploaded again (seed 162)", async () => {
-  const { counts } = await simulateAttachments(162);
-  expect(counts.get("content lost by the server")).toBeGreaterThan(0);
+/** In these a server is restored that had answered for contents. A change of the order of events needs others. */
+const RESTORED_SEEDS = [141, 142];
+
+test("[S30] [S90] contents of answered writes that a restored server lacks are uploaded again", async () => {
+  let lost = 0;
+  for (const seed of RESTORED_SEEDS) {
+    const { counts } = await simulateAttachments(seed);
+    lost += counts.get("content lost by the server") ?? 0;
+  }
+  expect(lost).toBeGreaterThan(0);
 }, 60_000);

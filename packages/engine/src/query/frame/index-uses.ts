@@ -34,6 +34,11 @@ export class IndexUses {
     } else if (!this.#isFull) this.#uses.set(index, { count: 1, lastMs: atMs });
   }
 
+  /** For a request that began then. Only stores whose uses are counted load the code for it. */
+  begin(atMs: number): IndexReads {
+    return new IndexReads(this, atMs);
+  }
+
   /** Undefined if it is not known: there were too many other indexes. */
   of(index: number): IndexUse | undefined {
     return this.#uses.get(index) ?? (this.#isFull ? undefined : NOT_USED);

@@ -7,7 +7,7 @@ import type { Platform } from "../../platform.ts";
 import type { View } from "../../store/view.ts";
 import { Budget } from "../frame/budget.ts";
 import type { Run } from "../frame/frame.ts";
-import { IndexReads, type IndexUses } from "../frame/index-uses.ts";
+import type { IndexReads, IndexUses } from "../frame/index-uses.ts";
 import type { MemoryPool } from "../frame/memory-pool.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { Authority } from "../permission/authority.ts";
@@ -67,8 +67,7 @@ export class LiveRuns {
     const { platform, timeMs, bytes, memory, indexUses } = this.#options;
     const limits = { timeMsMax: timeMs, bytesMax: bytes, pool: memory };
     const budget = new Budget({ elapsed: this.#elapsed, ...limits });
-    const reads = indexUses && new IndexReads(indexUses, platform.now());
-    return this.#execution(whole, input, budget, reads);
+    return this.#execution(whole, input, budget, indexUses?.begin(platform.now()));
   }
 
   /** Work on single rows, without pauses. */

@@ -11,7 +11,7 @@ import type { Platform } from "../../platform.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import type { Budget } from "../frame/budget.ts";
 import type { RequestInfo } from "../frame/frame.ts";
-import { IndexReads, type IndexUses } from "../frame/index-uses.ts";
+import type { IndexReads, IndexUses } from "../frame/index-uses.ts";
 import { uuidOf } from "../uuid.ts";
 import type { HistoryQualifiers, Settings } from "./settings.ts";
 import { systemDocument } from "./system-document.ts";
@@ -288,9 +288,7 @@ export class ActiveRequest implements RequestInfo, Placed {
 
   /** Made on use: most requests read no index. */
   get indexReads(): IndexReads | undefined {
-    if (this.#indexReads !== undefined) return this.#indexReads;
-    const { indexUses } = this.#requests;
-    if (indexUses !== undefined) this.#indexReads = new IndexReads(indexUses, this.startMs);
+    this.#indexReads ??= this.#requests.indexUses?.begin(this.startMs);
     return this.#indexReads;
   }
 

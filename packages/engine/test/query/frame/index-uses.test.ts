@@ -4,7 +4,7 @@
 
 import type { Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { IndexReads, IndexUses } from "../../../src/query/frame/index-uses.ts";
+import { IndexUses } from "../../../src/query/frame/index-uses.ts";
 import { StatementRunner } from "../../../src/query/statement-runner.ts";
 import { openStore } from "../../support/open-store.ts";
 import { openStreams } from "../../support/open-streams.ts";
@@ -127,8 +127,8 @@ test("the indexes of a store that are counted are bounded; the use of others is 
 
 test("a request counts each of its indexes once", () => {
   const uses = new IndexUses(SINCE);
-  const first = new IndexReads(uses, 2_000);
-  const second = new IndexReads(uses, 1_500);
+  const first = uses.begin(2_000);
+  const second = uses.begin(1_500);
   for (const index of [1, 2, 1, 2, 1]) first.add(index);
   second.add(1);
   expect(uses.of(1)).toEqual({ count: 2, lastMs: 2_000 });
