@@ -267,34 +267,37 @@ test.runIf(isFullSize)("environment variables are equivalent to flags", async ()
   expect((await server.ended).code).toBe(0);
 });
 
-test("with a shutdown delay it serves until the delay or a second signal ends it, and is not ready", async () => {
-  const dataDir = temporaryFolder();
-  const server = run(["--data-dir", dataDir, "--port", "0", "--shutdown-delay", "3600"]);
-  const url = await server.url();
-  const statusOf = async (path: string): Promise<number> => (await fetch(url + path)).status;
-  expect(await statusOf("/readyz")).toBe(200);
-  server.kill("SIGTERM");
-  await vi.waitFor(async () => expect(await statusOf("/readyz")).toBe(503));
-  expect(await statusOf("/health/ready")).toBe(503);
-  expect(await statusOf("/livez")).toBe(200);
-  const { apiKey } = JSON.parse(readFileSync(join(dataDir, "quickstart.json"), "utf8"));
-  const written = await fetch(`${url}/api/v4/store/execute`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: `{"statement":"INSERT INTO cars DOCUMENTS ({'doors': 3})"}`,
-  });
-  expect(written.status).toBe(200);
-  // Signals within a second count as one.
-  await setTimeout(1_000);
-  server.kill("SIGTERM");
-  const { code, stderr } = await server.ended;
-  expect(code).toBe(0);
-  expect(logLines(stderr).map(({ msg }) => msg)).toEqual([
-    "SIGTERM: serving for 3600 s more, while /readyz fails",
-    "SIGTERM: closing",
-    "closed",
-  ]);
-});
+test.runIf(isFullSize)(
+  "with a shutdown delay it serves until the delay or a second signal ends it, and is not ready",
+  async () => {
+    const dataDir = temporaryFolder();
+    const server = run(["--data-dir", dataDir, "--port", "0", "--shutdown-delay", "3600"]);
+    const url = await server.url();
+    const statusOf = async (path: string): Promise<number> => (await fetch(url + path)).status;
+    expect(await statusOf("/readyz")).toBe(200);
+    server.kill("SIGTERM");
+    await vi.waitFor(async () => expect(await statusOf("/readyz")).toBe(503));
+    expect(await statusOf("/health/ready")).toBe(503);
+    expect(await statusOf("/livez")).toBe(200);
+    const { apiKey } = JSON.parse(readFileSync(join(dataDir, "quickstart.json"), "utf8"));
+    const written = await fetch(`${url}/api/v4/store/execute`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+      body: `{"statement":"INSERT INTO cars DOCUMENTS ({'doors': 3})"}`,
+    });
+    expect(written.status).toBe(200);
+    // Signals within a second count as one.
+    await setTimeout(1_000);
+    server.kill("SIGTERM");
+    const { code, stderr } = await server.ended;
+    expect(code).toBe(0);
+    expect(logLines(stderr).map(({ msg }) => msg)).toEqual([
+      "SIGTERM: serving for 3600 s more, while /readyz fails",
+      "SIGTERM: closing",
+      "closed",
+    ]);
+  },
+);
 
 test("SIGUSR2 switches the log to debug, and back", async () => {
   const server = serve(temporaryFolder());

@@ -5,6 +5,7 @@
 
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import { decodeEntry } from "../../src/cluster/log-entry.ts";
 import { Replica, type ReplicaHost } from "../../src/cluster/replica.ts";
 import { MemoryReplicaStorage, type ReplicaDisk } from "../support/memory-replica-storage.ts";
@@ -12,7 +13,7 @@ import { SimulatedLog, StoppableLog } from "../support/simulated-log.ts";
 import { seededRandom, testPlatform } from "../support/test-platform.ts";
 import { ReplicaRun, type ReplicaRunOptions } from "./replica-run.ts";
 
-const SEEDS = 25;
+const SEEDS = sized(8, 25);
 
 /** As many as it may take to find a planted fault. */
 const MANY_SEEDS = 400;
