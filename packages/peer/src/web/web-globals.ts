@@ -65,7 +65,9 @@ export interface WebGlobals {
     readonly locks: WebLocks;
     readonly storage?: WebStorage;
   };
-  readonly location: { readonly href: string; readonly hash: string };
+  readonly location: { readonly href: string };
+  /** In a SharedWorker, the name that the page gave it. */
+  readonly name: string;
   readonly SharedWorker?: new (
     url: string,
     options: { readonly name: string; readonly type: "module" },

@@ -48,6 +48,15 @@ const OBSERVE = `(() => {
   peer.store.registerObserver("${IDS}", ({ items }) => seen.push(items.map(({ _id }) => _id)));
 })()`;
 
+/** A service worker that keeps the files, and lets nothing else through. */
+const KEEP_FILES = `
+  const FILES = ["./", "bigpeer.js", "bigpeer-loader.js", "bigpeer-worker.js"];
+  const keep = async () => (await caches.open("files")).addAll(FILES);
+  addEventListener("install", (event) => event.waitUntil(keep()));
+  addEventListener("fetch", (event) => {
+    event.respondWith(caches.match(event.request).then((found) => found ?? Response.error()));
+  });`;
+
 const sharedBrowser = sharedBrowsers();
 
 interface Targets {
@@ -88,9 +97,9 @@ for (const { name, absence } of browsers) {
   /** For what only the DevTools protocol can do. */
   const isChromium = isHere && name === "chromium";
 
-  const openTabs = async (): Promise<PeerTabs> => {
+  const openTabs = async (scripts?: Readonly<Record<string, string>>): Promise<PeerTabs> => {
     const browser = await sharedBrowser(name);
-    return PeerTabs.open((url) => browser.openPage(url));
+    return PeerTabs.open((url) => browser.openPage(url), scripts);
   };
 
   test.runIf(isHere)(
@@ -393,6 +402,21 @@ for (const { name, absence } of browsers) {
           /^config.invalid: the worker of this peer cannot be loaded from .*\/engineless\/bigpeer-worker.js$/,
         );
       }
+    },
+  );
+
+  test.runIf(isHere)(
+    `${name}: behind a service worker that keeps the files, all tabs share one worker${because}`,
+    async () => {
+      const tabs = await openTabs({ "/usual/keep-files.js": KEEP_FILES });
+      const first = await tabs.newTab();
+      await first.run(`navigator.serviceWorker.register("keep-files.js")`);
+      await first.run("navigator.serviceWorker.ready.then(() => undefined)");
+      const [one, other] = [await tabs.openTab(), await tabs.openTab()];
+      await one.rows(INSERT("a"));
+      expect(await other.rows(IDS)).toEqual(ids("a"));
+      expect(await other.run("navigator.serviceWorker.controller !== null")).toBe(true);
+      for (const tab of [one, other]) expect(await tab.run("events")).toEqual([]);
     },
   );
 

@@ -10,6 +10,7 @@ import { ownCopy } from "../../plain-value.ts";
 import type { PageOptions } from "../messages.ts";
 import { deviceOf } from "../user-agent.ts";
 import { type WebPort, type WebSharedWorker, web } from "../web-globals.ts";
+import { workerName } from "../worker-name.ts";
 import type { PeerOptions } from "./page-interface.ts";
 import { PagePeer } from "./page-peer.ts";
 import type { WorkerPort } from "./worker-link.ts";
@@ -130,11 +131,12 @@ export async function openPeer(options: PeerOptions): Promise<PagePeer> {
 
 /**
  * The script that loads the engine in a SharedWorker. Vite would make so small a file a data URL, which
- * has no origin; other bundlers may do so still.
+ * has no origin; other bundlers may do so still. Service workers keep the file by its name alone.
  */
 function loaderOf(engine: URL): URL {
   const loader = new URL("./bigpeer-loader.js?no-inline", import.meta.url);
   if (loader.origin !== engine.origin) return engine;
+  loader.searchParams.delete("no-inline");
   loader.hash = encodeURIComponent(engine.href);
   return loader;
 }
@@ -194,7 +196,7 @@ async function connect({ options, script, engine, warnings }: Connecting): Promi
   const { appId, name = "default", memory } = options;
   if (memory === true) return inPage(engine);
   warnings.length = 0;
-  const worker = newWorker(script, `bigpeer:${appId}:${name}`);
+  const worker = newWorker(script, workerName(`bigpeer:${appId}:${name}`, script));
   if (worker === undefined) {
     warnings.push(
       `the engine runs in this page, because no SharedWorker could be made from ${script}; other tabs cannot open the peer`,

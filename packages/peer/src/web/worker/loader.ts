@@ -1,5 +1,5 @@
 /**
- * Worker loader: the script of a SharedWorker. It imports the engine, whose address is behind the `#`
+ * Worker loader: the script of a SharedWorker. It imports the engine, whose address is after the `#`
  * of its own address, and then passes on the pages that have connected meanwhile.
  *
  * Chromium keeps the compiled code of a module that a worker imports by `import()`. It compiles the
@@ -8,6 +8,7 @@
 
 import type { WorkerMessage } from "../messages.ts";
 import { type WorkerConnected, web } from "../web-globals.ts";
+import { addressIn } from "../worker-name.ts";
 
 export class WorkerLoader {
   readonly #engine: string;
@@ -57,5 +58,6 @@ export class WorkerLoader {
 }
 
 if (web.SharedWorkerGlobalScope !== undefined) {
-  new WorkerLoader(decodeURIComponent(web.location.hash.slice(1))).start();
+  const { hash } = new URL(addressIn(web.name));
+  new WorkerLoader(decodeURIComponent(hash.slice(1))).start();
 }

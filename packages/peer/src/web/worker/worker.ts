@@ -5,6 +5,7 @@
 
 import { type WebPort, web } from "../web-globals.ts";
 import { workerLock } from "../worker-lock.ts";
+import { addressIn } from "../worker-name.ts";
 import { connectPage } from "./page-connection.ts";
 import { WorkerHost } from "./worker-host.ts";
 
@@ -32,7 +33,7 @@ async function serve(port: WebPort, host: Promise<WorkerHost>): Promise<void> {
 }
 
 if (web.SharedWorkerGlobalScope !== undefined) {
-  const host = locked(new WorkerHost(web.location.href));
+  const host = locked(new WorkerHost(addressIn(web.name)));
   web.addEventListener("connect", ({ ports: [port] }) => {
     if (port !== undefined) void serve(port, host);
   });
