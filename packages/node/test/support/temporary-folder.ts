@@ -19,6 +19,7 @@ export function folderOfFile(): string {
 
 function makeFolder(whenOver: (work: () => void) => void): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "bigpeer-test-")));
-  whenOver(() => rmSync(folder, { recursive: true, force: true }));
+  // Processes that have been told to end, such as those of a browser, may still write to it.
+  whenOver(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return folder;
 }
