@@ -33,8 +33,8 @@ export interface NatsServer {
   stop(): Promise<void>;
   /** SIGKILL. */
   kill(): Promise<void>;
-  /** SIGSTOP: its connections stay open. */
-  pause(): void;
+  /** SIGSTOP: its connections stay open. Resolves when it is stopped. */
+  pause(): Promise<void>;
   resume(): void;
   /** Kills it if it runs, starts it with its store, and waits until it is ready. */
   restart(): Promise<void>;

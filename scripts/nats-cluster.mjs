@@ -8,7 +8,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -194,9 +194,15 @@ class NatsServer {
     await this.#exited;
   }
 
-  /** Stops the process without an end to its connections, as a stuck machine does. */
-  pause() {
-    this.#process?.kill("SIGSTOP");
+  /**
+   * Stops the process without an end to its connections, as a stuck machine does. Resolves when none
+   * of its threads runs, where the system tells that: the signal alone does not wait for them.
+   */
+  async pause() {
+    const process = this.#process;
+    if (process === undefined) return;
+    process.kill("SIGSTOP");
+    while (this.isRunning && hasRunningThread(process.pid)) await setTimeout(1);
   }
 
   resume() {
@@ -216,5 +222,19 @@ class NatsServer {
     } catch {
       return "";
     }
+  }
+}
+
+/** Of a process that was told to stop. False where the system has no `/proc`. */
+function hasRunningThread(pid) {
+  try {
+    const folder = `/proc/${pid}/task`;
+    return readdirSync(folder).some((thread) => {
+      const stat = readFileSync(join(folder, thread, "stat"), "utf8");
+      // The name of the program, in brackets, may have any character.
+      return stat.charAt(stat.lastIndexOf(")") + 2) !== "T";
+    });
+  } catch {
+    return false;
   }
 }

@@ -46,7 +46,7 @@ const NATS_FAULTS = {
     await server.ready();
   },
   stopped: async (server, { random }) => {
-    server.pause();
+    await server.pause();
     await setTimeout(random.between(...STOPPED_MS));
     server.resume();
   },
@@ -71,7 +71,7 @@ async function loseQuorum(cluster, random) {
   const isKilled = random.chance(0.5);
   for (const server of lost) {
     if (isKilled) await server.kill();
-    else server.pause();
+    else await server.pause();
   }
   await setTimeout(random.between(...QUORUM_MS));
   for (const server of lost) {

@@ -53,7 +53,7 @@ test("[S8] [S25] [S34] 200 peers that are killed and cut off while they write en
     interval: 1_000,
   });
   expect(disturbed.serverKills).toBe(SERVER_KILLS);
-  expect(acknowledged.size).toBeGreaterThan(1_000);
+  expect(acknowledged.size).toBeGreaterThan(500);
   expect(proxy.cuts).toBeGreaterThan(100);
   expect(fleet.reduce((sum, { kills }) => sum + kills, 0)).toBeGreaterThanOrEqual(KILLS_MIN);
   for (const each of fleet) await each.end("SIGTERM");

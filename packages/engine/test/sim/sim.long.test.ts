@@ -7,10 +7,10 @@ import { BASE_SEED, firstSeed } from "./first-seed.ts";
 import { PLANTED_BUGS } from "./planted-bug.ts";
 import { simulate } from "./simulation.ts";
 
-test("[S1–S46] 500 seeds: all stores end equal, whatever happens on the way", async () => {
+test("[S1–S46] 300 seeds: all stores end equal, whatever happens on the way", async () => {
   let steps = 0;
-  for (let seed = BASE_SEED; seed < BASE_SEED + 500; seed++) steps += (await simulate(seed)).steps;
-  expect(steps).toBeGreaterThan(250_000);
+  for (let seed = BASE_SEED; seed < BASE_SEED + 300; seed++) steps += (await simulate(seed)).steps;
+  expect(steps).toBeGreaterThan(150_000);
 }, 1_200_000);
 
 test.each(PLANTED_BUGS)(

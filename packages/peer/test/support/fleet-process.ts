@@ -44,7 +44,7 @@ async function write(number: number, peer: OpenedPeer): Promise<void> {
   const team = teamOf(number);
   for (let n = 0; state.isWriting; n++) {
     // Each total goes to all peers: at shorter pauses a small machine works off the writes for minutes.
-    await new Promise((resolve) => setTimeout(resolve, 2000 + Math.random() * 16000));
+    await new Promise((resolve) => setTimeout(resolve, 4000 + Math.random() * 24000));
     // The total comes from the server: without it nothing can be added to.
     const total = await peer.store.execute("SELECT * FROM totals WHERE _id = :team", { team });
     if (!state.isWriting || total.items.length === 0) continue;

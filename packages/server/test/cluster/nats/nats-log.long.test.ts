@@ -153,8 +153,8 @@ test("without a majority the outcome is unknown; the same append later succeeds 
   const log = await newLog();
   const first = await append(log, "a", 0);
   const stopped = nats().servers.slice(0, 2);
-  for (const server of stopped) server.pause();
   onTestFinished(() => stopped.forEach((server) => server.resume()));
+  for (const server of stopped) await server.pause();
   const target = { after: first, id: "b" };
   expect((await log.append(bytesOf("b"), target)).kind).toBe("unknown");
   for (const server of stopped) server.resume();

@@ -209,6 +209,6 @@ test("a tail throws when the server of its consumer hangs", async () => {
   const server = serverOf(consumer?.cluster?.leader);
   const failure = failureOf(reader.next());
   onTestFinished(() => server.resume());
-  server.pause();
+  await server.pause();
   expect(await failure).toContain("failed to follow the log app");
 });
