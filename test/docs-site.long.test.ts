@@ -92,11 +92,17 @@ test.runIf(browserAbsence === undefined)(
   async () => {
     const url = await startServer();
     const browser = await openBrowser();
-    await Promise.all(THEMES.map((theme) => openEveryPage(browser, theme, url)));
+    const faults = await Promise.all(THEMES.map((theme) => openEveryPage(browser, theme, url)));
+    expect(faults.flat()).toEqual([]);
   },
 );
 
-async function openEveryPage(browser: Browser, theme: Theme, url: string): Promise<void> {
+/** Returns the faults that its pages reported. */
+async function openEveryPage(
+  browser: Browser,
+  theme: Theme,
+  url: string,
+): Promise<readonly string[]> {
   const { page, faults } = await openPage(browser, theme, url);
   const pages = listPages();
   expect(pages.length).toBeGreaterThan(30);
@@ -106,9 +112,9 @@ async function openEveryPage(browser: Browser, theme: Theme, url: string): Promi
     await page.waitForLoadState("networkidle");
     await waitFor(page, countOf(".diagram:not(:has(> svg))"), 0);
   }
-  expect(faults).toEqual([]);
   await page.goto(`${url}/docs/`);
   await waitFor(page, countOf("html.dark"), theme === "dark" ? 1 : 0);
+  return faults;
 }
 
 test.runIf(browserAbsence === undefined)(
