@@ -6,14 +6,14 @@
  * and no others. When the site is built again, the next request sees the new one.
  */
 
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { type Answer, type Headers, redirectAnswer } from "../http/answer.ts";
 import { FixedContent } from "../http/fixed-content.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { prefersHtml } from "../http/negotiation.ts";
 import { Refusal } from "../http/refusal.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
-import { StaticFiles } from "../http/static-files.ts";
+import { StaticFiles, versionOfBuild } from "../http/static-files.ts";
 import { securityHeaders } from "./page-security.ts";
 
 /** Resolves from the built file and from the source alike. */
@@ -81,23 +81,12 @@ class DocsSite {
 
   /** The site as it is on the disk; undefined when it is not built. */
   async #current(): Promise<BuiltSite | undefined> {
-    const version = await this.#readVersion();
+    const version = await versionOfBuild(new URL(MANIFEST, this.#folder));
     if (version !== undefined && version === this.#built?.version) return this.#built;
     const manifest = version === undefined ? undefined : await this.#readManifest();
     if (version === undefined || manifest === undefined) this.#built = undefined;
     else this.#built = new BuiltSite(this.#folder, version, manifest);
     return this.#built;
-  }
-
-  /** Differs for each build. */
-  async #readVersion(): Promise<string | undefined> {
-    try {
-      const { ino, mtimeMs } = await stat(new URL(MANIFEST, this.#folder));
-      return `${ino} ${mtimeMs}`;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw error;
-    }
   }
 
   /** Undefined when a build has just taken the file away. */

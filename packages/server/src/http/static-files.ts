@@ -3,7 +3,7 @@
  * kept. Names come from a list that the caller has, never from a request: a name is not checked.
  */
 
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Headers } from "./answer.ts";
@@ -48,5 +48,16 @@ export class StaticFiles {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       throw error;
     }
+  }
+}
+
+/** Differs for each build that writes this file. Undefined while there is no such file. */
+export async function versionOfBuild(file: URL): Promise<string | undefined> {
+  try {
+    const { ino, mtimeMs } = await stat(file);
+    return `${ino} ${mtimeMs}`;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
   }
 }

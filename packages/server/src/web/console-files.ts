@@ -7,7 +7,7 @@
  * have nothing of this server; what they show they ask the management API for.
  */
 
-import { readdir, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { securityHeaders } from "../documentation/page-security.ts";
@@ -17,7 +17,7 @@ import type { HttpRequest } from "../http/http-request.ts";
 import { acceptsHtml } from "../http/negotiation.ts";
 import { Refusal } from "../http/refusal.ts";
 import { type Endpoint, NothingHere, pathOf } from "../http/router.ts";
-import { StaticFiles } from "../http/static-files.ts";
+import { StaticFiles, versionOfBuild } from "../http/static-files.ts";
 import { checkSite } from "../management/management-gate.ts";
 import { Problem, problemBody } from "../management/problem.ts";
 
@@ -146,21 +146,10 @@ class ConsoleFiles {
 
   /** The console as it is on the disk; undefined when it is not built. */
   async #current(): Promise<BuiltConsole | undefined> {
-    const version = await this.#readVersion();
+    const version = await versionOfBuild(new URL(INDEX, this.#folder));
     if (version === undefined) this.#built = undefined;
     else if (version !== this.#built?.version) this.#built = await readBuilt(this.#folder, version);
     return this.#built;
-  }
-
-  /** Differs for each build. */
-  async #readVersion(): Promise<string | undefined> {
-    try {
-      const { ino, mtimeMs } = await stat(new URL(INDEX, this.#folder));
-      return `${ino} ${mtimeMs}`;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw error;
-    }
   }
 }
 
