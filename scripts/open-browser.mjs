@@ -6,7 +6,7 @@
  * the bundler have a lock file of their own in scripts/browser-drivers, and are installed on use.
  */
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -16,6 +16,7 @@ import { fileURLToPath } from "node:url";
 import { findBrowser } from "./browser.mjs";
 import { withLock } from "./folder-lock.mjs";
 import { installPackages } from "./npm-packages.mjs";
+import { removeFolder } from "./remove-folder.mjs";
 
 const DRIVERS = fileURLToPath(new URL("browser-drivers", import.meta.url));
 
@@ -96,7 +97,7 @@ class OpenBrowser {
 
   async close() {
     await this.#browser.close();
-    this.#removeFolder();
+    await this.#removeFolder();
   }
 
   /** SIGKILL for the browser and all processes that it started. */
@@ -108,12 +109,12 @@ class OpenBrowser {
     await exit;
     await this.#browser.disconnect();
     await settingsRestored(this.#profile.folder);
-    this.#removeFolder();
+    await this.#removeFolder();
   }
 
-  #removeFolder() {
+  async #removeFolder() {
     const { folder, isOwn } = this.#profile;
-    if (isOwn) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    if (isOwn) await removeFolder(folder);
   }
 }
 

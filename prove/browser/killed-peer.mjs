@@ -3,11 +3,12 @@
  * server. Checks after each kill that no acknowledged write is lost and none is applied in part, and
  * at the end that the server has every write exactly once.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { openBrowser, servePage } from "../../scripts/open-browser.mjs";
+import { removeFolder } from "../../scripts/remove-folder.mjs";
 import { startServer } from "../availability/server-process.mjs";
 import { PeerHistory, ROW_EVERY } from "./peer-history.mjs";
 
@@ -116,7 +117,7 @@ class KilledPeer {
   async close() {
     await this.#site.close();
     await this.#server.stop();
-    if (!this.hasFailed) rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
+    if (!this.hasFailed) await removeFolder(this.#folder);
     else this.#report(`the folder of the browser and of the server is kept: ${this.#folder}`);
   }
 

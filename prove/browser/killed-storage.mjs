@@ -2,12 +2,13 @@
  * Kills a real browser at random times while a page writes to its storage, and checks each time that
  * no acknowledged strict commit is lost and that none is applied in part.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { bundlePage, openBrowser, servePage } from "../../scripts/open-browser.mjs";
+import { removeFolder } from "../../scripts/remove-folder.mjs";
 
 const PAGE = fileURLToPath(new URL("storage-page.mjs", import.meta.url));
 
@@ -42,7 +43,7 @@ export async function killStorage(name, { kills, random, report = () => {} }) {
     return result;
   } finally {
     await page.close();
-    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    await removeFolder(profile);
   }
 }
 

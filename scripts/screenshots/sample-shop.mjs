@@ -5,13 +5,14 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openPeer } from "@bigpeer/peer";
+import { removeFolder } from "../remove-folder.mjs";
 
 const START = fileURLToPath(new URL("../start.mjs", import.meta.url));
 const APP_ID = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
@@ -244,7 +245,7 @@ class SampleShop {
       const exit = once(server, "exit");
       if (server.exitCode === null && server.kill()) await exit;
     }
-    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10 });
+    await removeFolder(this.#folder);
   }
 }
 

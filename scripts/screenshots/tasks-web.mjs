@@ -3,12 +3,13 @@
  * people, and the built app.
  */
 import { execFile, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { removeFolder } from "../remove-folder.mjs";
 import { installTasksWeb } from "../tasks-web.mjs";
 import { saveImage } from "./save-image.mjs";
 
@@ -69,7 +70,7 @@ export async function shootTasksWeb(browser) {
     await makeScreenshots(browser, dataUrl);
   } finally {
     server.kill();
-    rmSync(data, { recursive: true, force: true, maxRetries: 10 });
+    await removeFolder(data);
   }
 }
 

@@ -2,10 +2,11 @@
  * Folders that are there for one test, or for all tests of a file.
  */
 
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, onTestFinished } from "vitest";
+import { removeFolder } from "../../../../scripts/remove-folder.mjs";
 
 /** An empty folder, removed with all that is in it when the test ends. */
 export function temporaryFolder(): string {
@@ -17,9 +18,8 @@ export function folderOfFile(): string {
   return makeFolder(afterAll);
 }
 
-function makeFolder(whenOver: (work: () => void) => void): string {
+function makeFolder(whenOver: (work: () => Promise<void>) => void): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "bigpeer-test-")));
-  // Processes that have been told to end, such as those of a browser, may still write to it.
-  whenOver(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+  whenOver(() => removeFolder(folder));
   return folder;
 }
