@@ -13,6 +13,7 @@ import {
   pageStatements,
   parseCursor,
   parseSort,
+  parseSorts,
 } from "../src/data/document-page.ts";
 import { EVERYTHING } from "../src/data/filter.ts";
 
@@ -24,6 +25,8 @@ const IDS: readonly unknown[] = [
   -3,
   0,
   7,
+  2n ** 53n + 1n,
+  2n ** 53n + 2n,
   "",
   "a",
   "b",
@@ -87,6 +90,41 @@ test.each([
   await peer.close();
 });
 
+test("the clauses of a page stand behind a filter, whatever its end", async () => {
+  const peer = await openDocuments(["a", "b", "c", "d", "e", "f"]);
+  const page = (text: string): Promise<unknown[]> => {
+    const condition = { text, args: {} };
+    return idsOf(peer, { ...FIRST, size: 1, condition, cursor: { after: "a" } });
+  };
+  expect(await page("n >= 0 -- all")).toEqual(["b", "c"]);
+  expect(await page("n >= 0 /* all */")).toEqual(["b", "c"]);
+  expect(await page("'--)' = '--)' OR (n = 1) -- )")).toEqual(["b", "c"]);
+  for (const text of [
+    "n = 1 UNION SELECT * FROM docs",
+    "n = 1 LIMIT 1 --",
+    "n = 1; --",
+    "n = 1 /*",
+  ]) {
+    await expect(page(text), text).rejects.toThrow(/expected/);
+  }
+  await expect(page("n = 1) OR (n = 0")).rejects.toThrow(
+    'expected an operator, found ")" at character 6 of the condition',
+  );
+  await peer.close();
+});
+
+test("a field with the name of its collection orders and filters", async () => {
+  const peer = await openPeer({ appId: APP, url: "http://127.0.0.1:9", memory: true, token: "t" });
+  const all = [2, 3, 1].map((docs) => ({ _id: `d${docs}`, docs }));
+  await peer.store.execute("INSERT INTO docs DOCUMENTS (:all)", { all });
+  const sort = { path: ["docs"], isDescending: true };
+  expect(await idsOf(peer, { ...FIRST, sort })).toEqual(["d3", "d2", "d1"]);
+  await peer.store.execute("INSERT INTO _id DOCUMENTS (:all)", { all });
+  const cursor = { after: "d1" };
+  expect(await idsOf(peer, { ...FIRST, collection: "_id", cursor })).toEqual(["d2", "d3"]);
+  await peer.close();
+});
+
 test("a page after an id is a range of ids, not a scan", () => {
   const [statement, ...others] = pageStatements({ ...FIRST, cursor: { after: "m" } });
   expect(statement?.text).toBe("SELECT * FROM docs WHERE _id > :cursor ORDER BY _id LIMIT 4");
@@ -110,16 +148,23 @@ test("cursors and orders survive the address", () => {
     { after: "a" },
     { before: [1, "x"] },
     { after: false },
+    { after: 2n ** 63n },
     { offset: 50 },
   ];
   for (const cursor of cursors) {
     const entries = Object.entries(formatCursor(cursor)).filter(([, value]) => value !== undefined);
     expect(parseCursor(Object.fromEntries(entries) as Record<string, string>)).toEqual(cursor);
   }
-  for (const text of ["year", "`odd name` desc", "owner.city"]) {
+  for (const text of ["year", "`odd name` desc", "owner.city", "`a desc`", "`a\nb` desc"]) {
     expect(formatSort(parseSort(text))).toBe(text);
   }
   expect(parseSort("")).toBeUndefined();
+  expect(parseSorts("state, `a, b`.c DESC,n asc")).toEqual([
+    { path: ["state"], isDescending: false },
+    { path: ["a, b", "c"], isDescending: true },
+    { path: ["n"], isDescending: false },
+  ]);
+  for (const text of ["", "state, placed at", "a,", "`a"]) expect(parseSorts(text)).toBeUndefined();
 });
 
 test("a failure names its place in the condition", async () => {

@@ -6,12 +6,15 @@ import { type RealServer, startRealServer } from "../../peer/test/support/real-s
 import {
   type Change,
   type Edit,
+  type EditStatement,
   fieldsLike,
   inverseOf,
   objectOf,
   statementOf,
 } from "../src/data/edit.ts";
+import { markOldCounters, oldCounterStatement } from "../src/data/old-counters.ts";
 import { type TypedField, typedFields } from "../src/data/typed-fields.ts";
+import { parseExact, stringifyExact } from "../src/values/exact-json.ts";
 
 const INSERT = `INSERT INTO COLLECTION stock (place REGISTER, n COUNTER, m MAP (k COUNTER, o REGISTER))
   DOCUMENTS (:document)`;
@@ -24,17 +27,21 @@ const DOCUMENT = {
   list: [1, { a: 2 }],
   m: { k: 3, o: { b: { c: 1 } }, inner: { z: true } },
   empty: {},
+  big: 2n ** 53n + 1n,
+  zero: -0,
+  ["__proto__"]: { constructor: { a: 1 } },
 };
+const OLD_COUNTERS = "UPDATE stock APPLY old PN_INCREMENT BY 2.5, m.old PN_INCREMENT BY 3";
 
 async function post(server: RealServer, path: string, body: object): Promise<unknown> {
   const { running, content } = server;
   const response = await fetch(`${running.url}/api/v4/store/${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${content.apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
+    body: stringifyExact(body),
   });
-  const answer = await response.json();
-  if (!response.ok) throw new Error(JSON.stringify(answer));
+  const answer = parseExact(await response.text());
+  if (!response.ok) throw new Error(stringifyExact(answer));
   return answer;
 }
 
@@ -43,12 +50,30 @@ async function fieldsOf(server: RealServer, id = "s1"): Promise<readonly TypedFi
   const { fields } = (await post(server, "findbyid", body)) as {
     fields: Record<string, unknown> | null;
   };
-  return fields === null ? null : typedFields(fields);
+  if (fields === null) return null;
+  const typed = typedFields(fields);
+  const { text, args } = oldCounterStatement({ collection: "stock", id }, typed) ?? NO_STATEMENT;
+  const { items } = (await post(server, "execute", { statement: text, args })) as {
+    items: Record<string, unknown>[];
+  };
+  return markOldCounters(typed, items[0] ?? {});
+}
+
+const NO_STATEMENT = { text: "SELECT 1", args: {} };
+
+/** A server with the document. */
+async function startWithStock(): Promise<RealServer> {
+  const server = await startRealServer();
+  await post(server, "execute", { statement: INSERT, args: { document: DOCUMENT } });
+  await post(server, "execute", { statement: OLD_COUNTERS, args: {} });
+  return server;
 }
 
 async function run(server: RealServer, edit: Edit): Promise<void> {
-  const { text, args } = statementOf(edit);
-  await post(server, "execute", { statement: text, args });
+  const all = statementOf(edit);
+  for (let next: EditStatement | undefined = all; next !== undefined; next = next.next) {
+    await post(server, "execute", { statement: next.text, args: next.args });
+  }
 }
 
 function inverse(edit: Edit, fields: readonly TypedField[]): Edit {
@@ -61,6 +86,12 @@ const CHANGES: readonly (readonly [title: string, change: Change])[] = [
   ["a text", { kind: "set", path: ["text"], value: "it's" }],
   ["a text to an object", { kind: "set", path: ["text"], value: { a: 1 } }],
   ["a register that is an object", { kind: "set", path: ["place"], value: { bin: 2 } }],
+  ["a number beyond 2^53", { kind: "set", path: ["big"], value: 2n ** 53n + 2n }],
+  ["a zero", { kind: "set", path: ["zero"], value: 1 }],
+  ["a counter by a number beyond 2^53", { kind: "increment", path: ["n"], by: 2n ** 53n + 1n }],
+  ["an old counter", { kind: "increment", path: ["old"], by: 0.5, isOld: true }],
+  ["the removal of an old counter", { kind: "unset", path: ["old"] }],
+  ["the removal of a field with an odd name", { kind: "unset", path: ["__proto__"] }],
   ["a field inside of a map", { kind: "set", path: ["m", "inner", "z"], value: null }],
   ["a new field", { kind: "set", path: ["odd name", "x"], value: 1 }],
   ["a counter", { kind: "increment", path: ["n"], by: -4 }],
@@ -74,10 +105,13 @@ const CHANGES: readonly (readonly [title: string, change: Change])[] = [
 ];
 
 test("the inverse of an edit gives the same fields with the same types", async () => {
-  const server = await startRealServer();
-  await post(server, "execute", { statement: INSERT, args: { document: DOCUMENT } });
+  const server = await startWithStock();
   const before = await fieldsOf(server);
   expect(before?.map(({ path, type }) => [path.join("."), type])).toEqual([
+    ["__proto__", "map"],
+    ["__proto__.constructor", "map"],
+    ["__proto__.constructor.a", "register"],
+    ["big", "register"],
     ["empty", "map"],
     ["list", "register"],
     ["m", "map"],
@@ -85,10 +119,13 @@ test("the inverse of an edit gives the same fields with the same types", async (
     ["m.inner.z", "register"],
     ["m.k", "counter"],
     ["m.o", "register"],
+    ["m.old", "counter"],
     ["n", "counter"],
     ["none", "register"],
+    ["old", "counter"],
     ["place", "register"],
     ["text", "register"],
+    ["zero", "register"],
   ]);
   for (const [title, change] of CHANGES) {
     const edit: Edit = { title, collection: "stock", id: "s1", change };
@@ -105,8 +142,7 @@ test("the inverse of an edit gives the same fields with the same types", async (
 });
 
 test("a clone has the types of its original", async () => {
-  const server = await startRealServer();
-  await post(server, "execute", { statement: INSERT, args: { document: DOCUMENT } });
+  const server = await startWithStock();
   const original = (await fieldsOf(server)) ?? [];
   const fields = fieldsLike(objectOf(original), original);
   await run(server, {

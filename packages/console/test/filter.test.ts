@@ -18,9 +18,9 @@ import { parsePath, pathText, quoteName } from "../src/values/names.ts";
 const APP = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
 
 const DOCUMENTS = [
-  { _id: "a", n: 1, text: "it's \\ a `test`", "odd name": "x", o: { k: 1 } },
+  { _id: "a", n: 1, text: "it's \\ a `test`", "odd name": "x", o: { k: 1 }, docs: 1 },
   { _id: "b", n: 2.5, text: "", flag: true, o: { k: 2 } },
-  { _id: "c", n: null, text: "test", flag: false },
+  { _id: "c", n: null, text: "test", flag: false, big: 2n ** 53n + 1n, docs: { k: 2 }, "a:f0": 5 },
 ];
 
 function row(field: string, operator: Operator, type: ValueType, value: string): FilterRow {
@@ -42,6 +42,12 @@ const CASES: readonly (readonly [rows: readonly FilterRow[], ids: readonly strin
   [[row("n", "in", "number", "1, 2.5")], ["a", "b"]],
   [[row("_id", "in", "json", '["a","c"]')], ["a", "c"]],
   [[row("`odd name`", "=", "text", "x")], ["a"]],
+  [[row("docs", "=", "number", "1")], ["a"]],
+  [[row("docs.k", "=", "number", "2")], ["c"]],
+  [[row("_id", "=", "text", "a"), row("`a:f0`", "missing", "text", "")], ["a"]],
+  [[row("big", "=", "number", "9007199254740993")], ["c"]],
+  [[row("big", "=", "number", "9007199254740992")], []],
+  [[row("big", "in", "json", "[1, 9007199254740993]")], ["c"]],
   [[row("o.k", "!=", "number", "1")], ["b"]],
   [[row("o", "=", "json", '{"k":2}')], ["b"]],
   [[row("n", ">", "number", "0"), row("text", "!=", "text", "")], ["a"]],
@@ -51,7 +57,7 @@ test("rows find what they say, with arguments and as the text of a condition", a
   const peer = await openPeer({ appId: APP, url: "http://127.0.0.1:9", memory: true, token: "t" });
   await peer.store.execute("INSERT INTO docs DOCUMENTS (:all)", { all: DOCUMENTS });
   for (const [rows, ids] of CASES) {
-    const { text, args } = conditionOf(rows);
+    const { text, args } = conditionOf("docs", rows);
     const where = text === "" ? "" : ` WHERE ${text}`;
     const found = await peer.store.execute(`SELECT _id FROM docs${where} ORDER BY _id`, {
       ...args,
@@ -60,7 +66,7 @@ test("rows find what they say, with arguments and as the text of a condition", a
       found.items.map(({ _id }) => _id),
       text,
     ).toEqual(ids);
-    const written = conditionText(rows);
+    const written = conditionText("docs", rows);
     const other = written === "" ? "" : ` WHERE ${written}`;
     const again = await peer.store.execute(`SELECT _id FROM docs${other} ORDER BY _id`);
     expect(
@@ -76,7 +82,7 @@ test("rows that are no filter have a fault, and are left out of the condition", 
   expect(faultOf(row("n", "=", "number", "x"))).toBe("expected a number");
   expect(faultOf(row("n", "in", "number", "1,x"))).toBe("expected a number");
   expect(faultOf(row("n", "=", "json", "{"))).toBe("expected JSON");
-  expect(conditionOf([row("n", "=", "number", "x")])).toEqual({ text: "", args: {} });
+  expect(conditionOf("docs", [row("n", "=", "number", "x")])).toEqual({ text: "", args: {} });
 });
 
 test("rows survive the address, and what is no row is left out", () => {
@@ -86,7 +92,7 @@ test("rows survive the address, and what is no row is left out", () => {
 });
 
 test("a path is quoted where it must be, and read again", () => {
-  const paths = [["a"], ["a", "b c"], ["select"], ["a`b", "ü"], ["1"]];
+  const paths = [["a"], ["a", "b c"], ["select"], ["a`b", "ü"], ["1"], ["", "`"], ["a.b", "it's"]];
   for (const path of paths) expect(parsePath(pathText(path))).toEqual(path);
   expect(quoteName("orders")).toBe("orders");
   expect(quoteName("order")).toBe("`order`");

@@ -17,6 +17,17 @@ function change(key: number, size = 10): LiveChange {
   return { key, size, type: "update", collection: "a", id: key, txnId: key, at: "", by: null };
 }
 
+test("an event keeps what JSON leaves unescaped", () => {
+  const data = JSON.stringify({ text: "a\u2028b\u2029c" });
+  expect(new EventReader().push(`id: a.1\ndata: ${data}\n\n`)).toEqual([{ id: "a.1", data }]);
+});
+
+test("a field with the name of something that all objects have is one that came", () => {
+  expect(changedFields({}, { constructor: 1 })).toEqual([
+    { path: "constructor", before: undefined, after: 1 },
+  ]);
+});
+
 test("events are whole however the stream is cut", () => {
   const text = 'id: a.1\ndata: {"x":1}\n\n\nid: a.2\ndata: {"y":\ndata: 2}\n\n: note\n\n';
   const whole = [

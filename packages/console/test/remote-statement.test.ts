@@ -28,7 +28,7 @@ test("a statement is for all devices, for one by its key, or for those of a cond
   });
   const condition = " os = 'linux' ";
   expect(remoteRequest({ ...form, target: "condition", condition }).statement).toBe(
-    "SYNC CONTEXT ( PEERS WHERE os = 'linux' ) SELECT * FROM orders",
+    "SYNC CONTEXT ( PEERS WHERE os = 'linux'\n) SELECT * FROM orders",
   );
 });
 

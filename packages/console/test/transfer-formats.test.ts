@@ -87,3 +87,10 @@ test("sample data is the same each time, with ids that differ", () => {
     expect(documents.length).toBeGreaterThan(9);
   }
 });
+
+test("a column may have the name of something that all objects have", () => {
+  const names = ["constructor", "__proto__"];
+  const row = Object.fromEntries([["__proto__", 1]]);
+  expect(csvLine(names, row)).toBe(",1");
+  expect(new CsvReader().push("constructor,__proto__\n,1\n")).toEqual([row]);
+});

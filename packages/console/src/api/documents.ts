@@ -2,8 +2,9 @@
  * Documents: pages of them, and one with the types of its fields.
  */
 import { conditionFault, type PageRequest, pageStatements } from "../data/document-page.ts";
+import { markOldCounters, oldCounterStatement } from "../data/old-counters.ts";
 import { type TypedField, typedFields } from "../data/typed-fields.ts";
-import { execute, type Fields } from "./execute.ts";
+import { execute, type Fields, rowsOf } from "./execute.ts";
 import { ApiError, request } from "./request.ts";
 import { ofApp } from "./session.ts";
 
@@ -50,14 +51,20 @@ export async function loadPage(
 export async function loadDocument(
   app: string,
   { collection, id }: { readonly collection: string; readonly id: unknown },
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<readonly TypedField[] | undefined> {
   const body = { collection, id, serializedAs: "latestValuesAndTypes" };
   const path = ofApp(app, "/store/findbyid");
   const answer = await request<{ readonly fields: Fields | null }>(path, {
     method: "POST",
     body,
-    signal,
+    ...(signal !== undefined && { signal }),
   });
-  return answer.fields === null ? undefined : typedFields(answer.fields);
+  if (answer.fields === null) return undefined;
+  const fields = typedFields(answer.fields);
+  const statement = oldCounterStatement({ collection, id }, fields);
+  if (statement === undefined) return fields;
+  const { text, args } = statement;
+  const [row = {}] = await rowsOf(app, text, { args, ...(signal !== undefined && { signal }) });
+  return markOldCounters(fields, row);
 }

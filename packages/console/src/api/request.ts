@@ -2,7 +2,9 @@
  * Requests to the management API, with the session cookie of the page. A failure is an `ApiError`
  * with the title and the detail of the answer.
  */
+
 import { type Signal, signal } from "../kit/preact.ts";
+import { parseExact, stringifyExact } from "../values/exact-json.ts";
 
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -26,7 +28,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether the last request found no session: the page then shows the form to sign in. */
+/** Whether the last request found no session: the console then asks to sign in again. */
 export const isSessionLost: Signal<boolean> = signal(false);
 
 export interface RequestOptions {
@@ -56,7 +58,7 @@ async function send(path: string, options: RequestOptions): Promise<Response> {
   if (abort !== undefined) init.signal = abort;
   if (body !== undefined) {
     init.headers = { "content-type": "application/json" };
-    init.body = JSON.stringify(body);
+    init.body = stringifyExact(body);
   }
   try {
     return await fetch(path, init);
@@ -69,7 +71,7 @@ async function send(path: string, options: RequestOptions): Promise<Response> {
 async function readJson(response: Response): Promise<unknown> {
   const text = await response.text();
   try {
-    return text === "" ? null : JSON.parse(text);
+    return text === "" ? null : parseExact(text);
   } catch {
     throw new ApiError(response.status, "InvalidAnswer", "expected an answer in JSON");
   }
@@ -85,7 +87,7 @@ interface FailureBody {
 function failureOf(response: Response, body: unknown): ApiError {
   const { title, detail, message, error } = (body ?? {}) as FailureBody;
   const requestId = response.headers.get("x-request-id") ?? undefined;
-  if (response.status === 401 && error === undefined) isSessionLost.value = true;
+  if (response.status === 401) isSessionLost.value = true;
   const text = detail ?? error?.description ?? message ?? `the server answered ${response.status}`;
   const name = title ?? (error === undefined ? "Failed" : "StatementFailed");
   return new ApiError(response.status, name, text, requestId);

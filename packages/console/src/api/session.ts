@@ -3,7 +3,7 @@
  * scripts cannot read.
  */
 import { type Signal, signal } from "../kit/preact.ts";
-import { isSessionLost, request } from "./request.ts";
+import { ApiError, isSessionLost, request } from "./request.ts";
 
 export interface Session {
   readonly by: string;
@@ -21,12 +21,11 @@ type SessionAnswer = ({ readonly isSignedIn: true } & Session) | { readonly isSi
 const SESSION_PATH = "/console/session";
 const TOKEN_IN_FRAGMENT = /^#token=(.+)$/;
 
-/** Undefined before the server has answered, null without a session. */
+/**
+ * Undefined before the server has answered, null without a session. One that has ended stays, and
+ * the pages with it, until the person signs in again: what was typed is not lost.
+ */
 export const session: Signal<Session | null | undefined> = signal(undefined);
-
-isSessionLost.subscribe((isLost) => {
-  if (isLost) session.value = null;
-});
 
 /**
  * At the start of the page: signs in with the token in the address, if there is one, and removes it
@@ -43,7 +42,11 @@ export async function signIn(token: string): Promise<void> {
 }
 
 export async function signOut(): Promise<void> {
-  await request(SESSION_PATH, { method: "DELETE" });
+  try {
+    await request(SESSION_PATH, { method: "DELETE" });
+  } catch (error) {
+    if (ApiError.from(error).status !== 401) throw error;
+  }
   session.value = null;
 }
 

@@ -1,8 +1,10 @@
 /**
  * Import and export of documents as NDJSON or CSV, in pieces, with progress.
  */
+
 import { CsvReader, csvHead, csvLine } from "../data/csv.ts";
 import { NdjsonReader } from "../data/ndjson.ts";
+import { stringifyExact } from "../values/exact-json.ts";
 import { quoteName } from "../values/names.ts";
 import { execute, type Fields } from "./execute.ts";
 import { ApiError, requestRaw } from "./request.ts";
@@ -73,7 +75,7 @@ class Batches {
 
   *add(documents: readonly Fields[]): Iterable<readonly Fields[]> {
     for (const document of documents) {
-      const size = JSON.stringify(document).length;
+      const size = stringifyExact(document).length;
       const isFull = this.#documents.length >= BATCH_DOCUMENTS;
       if (isFull || this.#characters + size > BATCH_CHARACTERS) yield* this.rest();
       this.#documents.push(document);

@@ -6,6 +6,9 @@
  * gives the same documents, except for a text that is itself JSON of an object or an array.
  */
 
+import { parseExact, stringifyExact } from "../values/exact-json.ts";
+import { setOwn, valueAt } from "../values/names.ts";
+
 export type CsvRow = Readonly<Record<string, unknown>>;
 
 /** Cells of one line; a cell that was quoted is text. */
@@ -52,7 +55,7 @@ export class CsvReader {
     for (const [i, cell] of cells.entries()) {
       const value = valueOf(cell);
       const name = this.#names[i];
-      if (name !== undefined && value !== undefined) row[name] = value;
+      if (name !== undefined && value !== undefined) setOwn(row, name, value);
     }
     return row;
   }
@@ -92,20 +95,20 @@ function valueOf({ text, isQuoted }: Cell): unknown {
   if (text === "" && !isQuoted) return undefined;
   if (!isJson) return text;
   try {
-    return JSON.parse(text) as unknown;
+    return parseExact(text);
   } catch {
     return text;
   }
 }
 
 export function csvLine(names: readonly string[], row: CsvRow): string {
-  return names.map((name) => cellText(row[name])).join(",");
+  return names.map((name) => cellText(valueAt(row, [name]))).join(",");
 }
 
 function cellText(value: unknown): string {
   if (value === undefined) return "";
   if (typeof value !== "string") {
-    const json = JSON.stringify(value);
+    const json = stringifyExact(value);
     return typeof value === "object" && value !== null ? inQuotes(json) : json;
   }
   const isPlain = /^[^",\r\n]+$/.test(value) && !/^(true|false|null|-?\d.*)$/.test(value);

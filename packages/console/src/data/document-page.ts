@@ -6,9 +6,10 @@
  * page reads a range of ids for each type, in their order. In another order a cursor is a number of
  * documents.
  */
+import { parseExact, stringifyExact } from "../values/exact-json.ts";
 import { placeIn } from "../values/message-place.ts";
-import { parsePath, pathText, quoteName } from "../values/names.ts";
-import type { Condition } from "./filter.ts";
+import { fieldText, parsePath, pathText, quoteName } from "../values/names.ts";
+import { type Condition, EVERYTHING } from "./filter.ts";
 
 export interface Sort {
   readonly path: readonly string[];
@@ -40,7 +41,7 @@ const LEAST_IDS: readonly string[] = ["false", "-9223372036854775808", "''", "[]
 
 function rankOf(id: unknown): number {
   if (typeof id === "boolean") return 0;
-  if (typeof id === "number") return 1;
+  if (typeof id === "number" || typeof id === "bigint") return 1;
   if (typeof id === "string") return 2;
   return Array.isArray(id) ? 3 : 4;
 }
@@ -51,42 +52,70 @@ function rankOf(id: unknown): number {
  * descending order.
  */
 export function pageStatements(request: PageRequest): readonly PageStatement[] {
-  const { sort, cursor, condition } = request;
+  const { collection, sort, cursor } = request;
+  const id = fieldText(collection, ["_id"]);
   if (sort !== undefined) return [offsetStatement(request, sort)];
-  if (cursor === undefined || "offset" in cursor) return [statementOf(request, condition, "_id")];
+  if (cursor === undefined || "offset" in cursor) return [statementOf(request, id)];
   if ("after" in cursor) {
     const rank = rankOf(cursor.after);
-    const first = withTest(condition, "_id > :cursor", { cursor: cursor.after });
-    const others = LEAST_IDS.slice(rank + 1).map((least) => withTest(condition, `_id >= ${least}`));
-    return [first, ...others].map((each) => statementOf(request, each, "_id"));
+    const first = { text: `${id} > :cursor`, args: { cursor: cursor.after } };
+    const others = LEAST_IDS.slice(rank + 1).map((least) => fromId(id, least));
+    return [first, ...others].map((test) => statementOf(request, id, test));
   }
   const rank = rankOf(cursor.before);
-  const first = withTest(condition, "_id < :cursor", { cursor: cursor.before });
+  const first = { text: `${id} < :cursor`, args: { cursor: cursor.before } };
   const others = LEAST_IDS.slice(0, rank)
     .toReversed()
-    .map((least) => withTest(condition, `_id >= ${least}`));
-  return [first, ...others].map((each) => statementOf(request, each, "_id DESC"));
+    .map((least) => fromId(id, least));
+  return [first, ...others].map((test) => statementOf(request, `${id} DESC`, test));
+}
+
+function fromId(id: string, least: string): Condition {
+  return { text: `${id} >= ${least}`, args: {} };
 }
 
 function offsetStatement(request: PageRequest, sort: Sort): PageStatement {
-  const { cursor, condition } = request;
+  const { collection, cursor } = request;
   const offset = cursor !== undefined && "offset" in cursor ? cursor.offset : 0;
-  const order = `${pathText(sort.path)}${sort.isDescending ? " DESC" : ""}`;
-  const statement = statementOf(request, condition, order);
+  const order = `${fieldText(collection, sort.path)}${sort.isDescending ? " DESC" : ""}`;
+  const statement = statementOf(request, order);
   return offset === 0 ? statement : { ...statement, text: `${statement.text} OFFSET ${offset}` };
 }
 
-function statementOf(request: PageRequest, condition: Condition, order: string): PageStatement {
-  const { collection, size } = request;
-  const where = condition.text === "" ? "" : ` WHERE ${condition.text}`;
-  const text = `SELECT * FROM ${quoteName(collection)}${where} ORDER BY ${order} LIMIT ${size + 1}`;
-  return { text, args: condition.args };
+/** `test` is a range of ids. */
+function statementOf(
+  { collection, condition, size }: PageRequest,
+  order: string,
+  test: Condition = EVERYTHING,
+): PageStatement {
+  const from = `${quoteName(collection)}${whereText(condition, test)}`;
+  const text = `SELECT * FROM ${from} ORDER BY ${order} LIMIT ${size + 1}`;
+  return { text, args: { ...condition.args, ...test.args } };
 }
 
-function withTest(condition: Condition, test: string, args: Condition["args"] = {}): Condition {
-  const text = condition.text === "" ? test : `(${condition.text}) AND ${test}`;
-  return { text, args: { ...condition.args, ...args } };
+/**
+ * A condition as a clause, in parentheses: what follows cannot become a part of it, nor it a part of
+ * that. `test` is one of the console. Throws an Error for a condition that would leave them.
+ */
+export function whereText(condition: Condition, test: Condition = EVERYTHING): string {
+  const own = condition.text === "" ? "" : `(${enclosed(condition)})`;
+  const tests = [own, test.text].filter((text) => text !== "");
+  return tests.length === 0 ? "" : ` WHERE ${tests.join(" AND ")}`;
 }
+
+/** With a line end, because the text may end with a comment. */
+function enclosed({ text }: Condition): string {
+  let depth = 0;
+  for (const { 0: part, index } of text.matchAll(PARTS)) {
+    if (part === "(") depth++;
+    if (part !== ")" || depth-- > 0) continue;
+    throw new Error(`expected an operator, found ")" at character ${index + 1} of the condition`);
+  }
+  return `${text}\n`;
+}
+
+/** Comments, texts, names in backticks, and parentheses beside them. */
+const PARTS = /--[^\n]*|\/\*[^]*?\*\/|'(?:[^'\\]|\\[^])*'|"(?:[^"\\]|\\[^])*"|`[^`]*`|[()]/g;
 
 const PLACE = / at line \d+, column \d+(?:, near `.*?`(?=;| \(|$))?/s;
 
@@ -115,9 +144,19 @@ export function formatSort(sort: Sort | undefined): string {
 }
 
 export function parseSort(text: string | undefined): Sort | undefined {
-  const [, name = "", direction] = /^(.*?)( desc)?$/.exec(text ?? "") ?? [];
+  const [, name = "", direction] = /^(.*?)( desc)?$/s.exec(text ?? "") ?? [];
   const path = parsePath(name);
   return path === undefined ? undefined : { path, isDescending: direction !== undefined };
+}
+
+/** Several, with commas between them; undefined if one of them is none. */
+export function parseSorts(text: string): readonly Sort[] | undefined {
+  const sorts = text.split(/,(?=(?:[^`]*`[^`]*`)*[^`]*$)/).map((part) => {
+    return parseSort(
+      part.trim().replace(/\s+(?:(desc)|asc)$/i, (_, desc) => (desc ? " desc" : "")),
+    );
+  });
+  return sorts.every((sort) => sort !== undefined) ? sorts : undefined;
 }
 
 /** A cursor as values of the address. */
@@ -128,8 +167,8 @@ export function formatCursor(cursor: Cursor | undefined): {
 } {
   const none = { after: undefined, before: undefined, offset: undefined };
   if (cursor === undefined) return none;
-  if ("after" in cursor) return { ...none, after: JSON.stringify(cursor.after) };
-  if ("before" in cursor) return { ...none, before: JSON.stringify(cursor.before) };
+  if ("after" in cursor) return { ...none, after: stringifyExact(cursor.after) };
+  if ("before" in cursor) return { ...none, before: stringifyExact(cursor.before) };
   return { ...none, offset: cursor.offset === 0 ? undefined : String(cursor.offset) };
 }
 
@@ -145,7 +184,7 @@ export function parseCursor(query: Readonly<Record<string, string>>): Cursor | u
 /** An id of the address, as JSON; undefined if it is none. */
 export function parseId(text: string | undefined): unknown {
   try {
-    return text === undefined ? undefined : (JSON.parse(text) as unknown);
+    return text === undefined ? undefined : parseExact(text);
   } catch {
     return undefined;
   }

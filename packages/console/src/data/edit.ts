@@ -2,7 +2,9 @@
  * Edits of documents as statements, each with the edit that undoes it. A register that holds an
  * object is declared, because a plain object would be written as a map.
  */
-import { pathText, quoteName } from "../values/names.ts";
+import { numberText } from "../values/exact-json.ts";
+import { fieldText, pathText, quoteName, setOwn } from "../values/names.ts";
+import { kindOf } from "../values/show-value.ts";
 import type { TypedField } from "./typed-fields.ts";
 
 export interface Edit {
@@ -19,7 +21,7 @@ export type Change =
   | {
       readonly kind: "increment";
       readonly path: readonly string[];
-      readonly by: number;
+      readonly by: number | bigint;
       readonly isOld?: boolean;
     }
   | { readonly kind: "unset"; readonly path: readonly string[] }
@@ -31,57 +33,68 @@ export type Change =
 export interface EditStatement {
   readonly text: string;
   readonly args: Readonly<Record<string, unknown>>;
+  /** Runs after it. */
+  readonly next?: EditStatement;
 }
 
 export function statementOf({ collection, id, change }: Edit): EditStatement {
   const name = quoteName(collection);
+  const where = `WHERE ${fieldText(collection, ["_id"])} = :id`;
   switch (change.kind) {
     case "set": {
       const { path, value } = change;
       const target = isObject(value) ? declared(name, [{ path, type: "register", value }]) : name;
-      const text = `UPDATE ${target} SET ${pathText(path)} = :value WHERE _id = :id`;
+      const text = `UPDATE ${target} SET ${pathText(path)} = :value ${where}`;
       return { text, args: { value, id } };
     }
     case "increment": {
       const word = change.isOld === true ? "PN_INCREMENT" : "INCREMENT";
-      const text = `UPDATE ${name} APPLY ${pathText(change.path)} ${word} BY :by WHERE _id = :id`;
+      const text = `UPDATE ${name} APPLY ${pathText(change.path)} ${word} BY :by ${where}`;
       return { text, args: { by: change.by, id } };
     }
     case "unset":
       return {
-        text: `UPDATE ${name} UNSET ${pathText(change.path)} WHERE _id = :id`,
+        text: `UPDATE ${name} UNSET ${pathText(change.path)} ${where}`,
         args: { id },
       };
     case "restore":
-      return restoration(name, id, change.fields);
+      return restoration({ name, where, id }, change.fields);
     case "insert": {
-      const document = { _id: id, ...objectOf(change.fields) };
-      const text = `INSERT INTO ${declared(name, change.fields)} DOCUMENTS (:document)`;
-      return { text, args: { document } };
+      // Counters of the older kind begin with an increment alone.
+      const old = change.fields.filter(({ isOld = false }) => isOld);
+      const fields = change.fields.filter(({ isOld = false }) => !isOld);
+      const document = { _id: id, ...objectOf(fields) };
+      const text = `INSERT INTO ${declared(name, fields)} DOCUMENTS (:document)`;
+      const insert = { text, args: { document } };
+      return old.length === 0 ? insert : { ...insert, next: restoration({ name, where, id }, old) };
     }
     default:
-      return { text: `DELETE FROM ${name} WHERE _id = :id`, args: { id } };
+      return { text: `DELETE FROM ${name} ${where}`, args: { id } };
   }
 }
 
 /** Counters begin again with their value; all else is written. A map comes back with its entries. */
-function restoration(name: string, id: unknown, fields: readonly TypedField[]): EditStatement {
+function restoration(
+  { name, where, id }: { readonly name: string; readonly where: string; readonly id: unknown },
+  fields: readonly TypedField[],
+): EditStatement {
   const counters = fields.filter(({ type }) => type === "counter");
   const others = fields.filter((field) => {
     if (field.type === "map") return !fields.some(({ path }) => isInside(path, field.path));
     return field.type !== "counter";
   });
   const args: Record<string, unknown> = { id };
-  const restarts = counters.map(
-    ({ path, value }) => `${pathText(path)} RESTART WITH ${Number(value)}`,
-  );
+  const restarts = counters.map(({ path, value, isOld = false }) => {
+    const verb = isOld ? "PN_INCREMENT BY" : "RESTART WITH";
+    return `${pathText(path)} ${verb} ${numberText(value as number | bigint)}`;
+  });
   const writes = others.map(({ path, value }, i) => {
     args[`v${i}`] = value;
     return `${pathText(path)} = :v${i}`;
   });
   const apply = restarts.length === 0 ? "" : ` APPLY ${restarts.join(", ")}`;
   const set = writes.length === 0 ? "" : ` SET ${writes.join(", ")}`;
-  return { text: `UPDATE ${declared(name, others)}${apply}${set} WHERE _id = :id`, args };
+  return { text: `UPDATE ${declared(name, others)}${apply}${set} ${where}`, args };
 }
 
 /**
@@ -127,7 +140,7 @@ interface Declaration {
   readonly type: string;
 }
 
-function declarations(all: readonly Declaration[]): string {
+export function declarations(all: readonly Declaration[]): string {
   const names = [...new Set(all.map(({ path }) => path[0] ?? ""))];
   return names
     .map((name) => {
@@ -151,10 +164,11 @@ export function fieldsLike(
 ): readonly TypedField[] {
   return Object.entries(object).flatMap(([name, value]): readonly TypedField[] => {
     const path = [...parent, name];
-    const type = original.find((field) => isSamePath(field.path, path))?.type;
+    const { type, isOld } = original.find((field) => isSamePath(field.path, path)) ?? {};
     if (!isObject(value)) {
-      const isCounter = type === "counter" && typeof value === "number";
-      return [{ path, type: isCounter ? "counter" : "register", value }];
+      const isCounter = type === "counter" && kindOf(value) === "number";
+      if (!isCounter) return [{ path, type: "register", value }];
+      return [{ path, type, value, ...(isOld === true && { isOld }) }];
     }
     if (type === "register" || type === "attachment") return [{ path, type, value }];
     return [{ path, type: "map", value: {} }, ...fieldsLike(value, original, path)];
@@ -171,11 +185,11 @@ export function objectOf(fields: readonly TypedField[]): Record<string, unknown>
   for (const { path, value } of fields) {
     let target = result;
     for (const step of path.slice(0, -1)) {
-      target[step] ??= {};
+      if (!Object.hasOwn(target, step)) setOwn(target, step, {});
       target = target[step] as Record<string, unknown>;
     }
-    target[path.at(-1) ?? ""] =
-      typeof value === "object" && value !== null ? structuredClone(value) : value;
+    const isStructure = typeof value === "object" && value !== null;
+    setOwn(target, path.at(-1) ?? "", isStructure ? structuredClone(value) : value);
   }
   return result;
 }

@@ -2,7 +2,8 @@
  * Filters of documents: rows of field, operator and value, or a condition in the words of a
  * statement. Values go to the server as arguments.
  */
-import { parsePath, pathText } from "../values/names.ts";
+import { numberText, parseExact, stringifyExact, wholeNumber } from "../values/exact-json.ts";
+import { fieldText, parsePath } from "../values/names.ts";
 
 export const OPERATORS = {
   "=": "is",
@@ -61,51 +62,56 @@ const EXPECTED: Readonly<Record<ValueType, string>> = {
 };
 
 /** The condition that all rows together make. Rows that cannot be used are left out. */
-export function conditionOf(rows: readonly FilterRow[]): Condition {
+export function conditionOf(collection: string, rows: readonly FilterRow[]): Condition {
   const args: Record<string, unknown> = {};
-  const texts = rows
-    .filter((row) => faultOf(row) === undefined)
-    .map((row, i) => {
-      const { text, value } = testOf(row, `:f${i}`);
-      if (value !== undefined) args[`f${i}`] = value;
-      return text;
+  const tests = usable(rows).map((row, i) => {
+    return testOf(collection, row, (value) => {
+      args[`f${i}`] = value;
+      return `:f${i}`;
     });
-  return { text: texts.join(" AND "), args };
+  });
+  return { text: tests.join(" AND "), args };
 }
 
 /** The condition as one text, with its values in it, to go on with as a statement. */
-export function conditionText(rows: readonly FilterRow[]): string {
-  const { text, args } = conditionOf(rows);
-  return text.replaceAll(/:(f\d+)/g, (_, name: string) => literal(args[name]));
+export function conditionText(collection: string, rows: readonly FilterRow[]): string {
+  return usable(rows)
+    .map((row) => testOf(collection, row, literal))
+    .join(" AND ");
+}
+
+function usable(rows: readonly FilterRow[]): readonly FilterRow[] {
+  return rows.filter((row) => faultOf(row) === undefined);
 }
 
 export function literal(value: unknown): string {
   if (typeof value === "string")
     return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (typeof value === "number" || typeof value === "bigint") return numberText(value);
   if (typeof value !== "object" || value === null) return String(value);
   const pairs = Object.entries(value).map(([key, each]) => `${literal(key)}: ${literal(each)}`);
   return `{${pairs.join(", ")}}`;
 }
 
-function testOf(row: FilterRow, name: string): { readonly text: string; readonly value?: unknown } {
-  const path = pathText(parsePath(row.field) ?? []);
-  const value = parseValue(row);
+/** `write` gives the text of the value. */
+function testOf(collection: string, row: FilterRow, write: (value: unknown) => string): string {
+  const path = fieldText(collection, parsePath(row.field) ?? []);
   switch (row.operator) {
     case "null":
-      return { text: `${path} IS NULL` };
+      return `${path} IS NULL`;
     case "exists":
-      return { text: `${path} IS NOT MISSING` };
+      return `${path} IS NOT MISSING`;
     case "missing":
-      return { text: `${path} IS MISSING` };
+      return `${path} IS MISSING`;
     case "contains":
-      return { text: `contains(${path}, ${name})`, value };
+      return `contains(${path}, ${write(parseValue(row))})`;
     case "starts":
-      return { text: `starts_with(${path}, ${name})`, value };
+      return `starts_with(${path}, ${write(parseValue(row))})`;
     case "in":
-      return { text: `${path} IN ${name}`, value };
+      return `${path} IN ${write(parseValue(row))}`;
     default:
-      return { text: `${path} ${row.operator} ${name}`, value };
+      return `${path} ${row.operator} ${write(parseValue(row))}`;
   }
 }
 
@@ -131,13 +137,14 @@ export function parseTyped(text: string, type: ValueType): unknown {
   if (type === "number") return parseNumber(text);
   if (type === "boolean") return text === "true" ? true : text === "false" ? false : undefined;
   try {
-    return JSON.parse(text) as unknown;
+    return parseExact(text);
   } catch {
     return undefined;
   }
 }
 
-function parseNumber(text: string): number | undefined {
+function parseNumber(text: string): number | bigint | undefined {
+  if (/^\s*-?\d+\s*$/.test(text)) return wholeNumber(text.trim());
   const number = Number(text);
   return text.trim() === "" || !Number.isFinite(number) ? undefined : number;
 }
@@ -145,7 +152,7 @@ function parseNumber(text: string): number | undefined {
 /** Rows as a value of the address. */
 export function formatRows(rows: readonly FilterRow[]): string {
   if (rows.length === 0) return "";
-  return JSON.stringify(
+  return stringifyExact(
     rows.map(({ field, operator, type, value }) => [field, operator, type, value]),
   );
 }

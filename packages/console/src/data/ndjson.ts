@@ -1,6 +1,7 @@
 /**
  * NDJSON: a document on each line.
  */
+import { parseExact } from "../values/exact-json.ts";
 
 /** Reads lines in pieces, as a file arrives. A line that is no object throws with its number. */
 export class NdjsonReader {
@@ -30,7 +31,7 @@ export class NdjsonReader {
 export function parseDocument(text: string, place: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExact(text);
   } catch (error) {
     throw new Error(`expected JSON at ${place}: ${(error as Error).message}`, { cause: error });
   }

@@ -11,6 +11,8 @@ export interface TypedField {
   readonly value: unknown;
   /** Whether JSON cannot hold the value, such as binary: then `value` is undefined. */
   readonly isOpaque?: true;
+  /** Of a counter: whether it is of the older kind, which takes fractions. */
+  readonly isOld?: true;
 }
 
 type Wrapped = Readonly<Record<string, { readonly value?: unknown; readonly cbor?: string }>>;

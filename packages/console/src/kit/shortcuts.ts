@@ -1,6 +1,6 @@
 /**
  * Keyboard shortcuts: of the whole console and of the page that is shown. A shortcut is one key, or
- * two keys one after the other such as `g d`. None works while text is being typed.
+ * two keys one after the other such as `g d`. None works while text is being typed, or behind a dialog.
  */
 import { type Signal, signal, useEffect, useRef } from "./preact.ts";
 
@@ -45,7 +45,7 @@ export function listenForShortcuts(): void {
   let first: { readonly key: string; readonly at: number } | undefined;
   addEventListener("keydown", (event) => {
     const key = nameOf(event);
-    if (event.defaultPrevented || key === undefined) return;
+    if (event.defaultPrevented || key === undefined || isBehindDialog()) return;
     if (isTyping(event) && !key.startsWith("mod+")) return;
     const isPair = first !== undefined && event.timeStamp - first.at < PAIR_MS;
     const pair = isPair ? `${first?.key} ${key}` : undefined;
@@ -76,11 +76,10 @@ function isTyping(event: KeyboardEvent): boolean {
   // The target inside a shadow root, such as that of the editor.
   const [target] = event.composedPath();
   if (!(target instanceof HTMLElement)) return false;
-  return (
-    target.isContentEditable || target.matches("input, textarea, select") || isInDialog(target)
-  );
+  return target.isContentEditable || target.matches("input, textarea, select");
 }
 
-function isInDialog(target: HTMLElement): boolean {
-  return target.closest("dialog") !== null;
+/** The focus may be on nothing in the dialog: after a click beside its fields, for instance. */
+function isBehindDialog(): boolean {
+  return document.querySelector("dialog[open]") !== null;
 }

@@ -2,7 +2,7 @@
  * Loaded data of a component: the last value stays while the next one is on its way, and an answer
  * that is no longer needed is aborted.
  */
-import { ApiError } from "../api/request.ts";
+import { ApiError, isSessionLost } from "../api/request.ts";
 import { useCallback, useEffect, useRef, useState } from "./preact.ts";
 import { usePoll } from "./visible.ts";
 
@@ -59,8 +59,19 @@ export function useLoad<T>(
   useEffect(() => {
     if (pollMs === undefined) void reload();
   }, [reload, pollMs === undefined]);
+  useReloadWithSession(state.error !== undefined, reload);
   usePoll(pollMs === undefined ? nothing : reload, pollMs ?? NEVER_MS, key);
   return { ...carriedOver(state, key, isKept), reload };
+}
+
+/** What failed is loaded again after the person has signed in again. */
+function useReloadWithSession(hasFailed: boolean, reload: () => Promise<void>): void {
+  const isLost = isSessionLost.value;
+  const wasLost = useRef(false);
+  useEffect(() => {
+    if (wasLost.current && !isLost && hasFailed) void reload();
+    wasLost.current = isLost;
+  }, [isLost]);
 }
 
 const NEVER_MS = 2 ** 31 - 1;

@@ -1,7 +1,9 @@
 /**
- * Whether the page is visible, and work that repeats only while it is: nothing polls in a hidden tab.
+ * Whether the page is visible, and work that repeats only while it is: nothing polls in a hidden tab,
+ * nor while there is no session.
  */
-import { type Signal, signal, useEffect, useRef } from "./preact.ts";
+import { isSessionLost } from "../api/request.ts";
+import { computed, type ReadonlySignal, type Signal, signal, useEffect, useRef } from "./preact.ts";
 
 export const isVisible: Signal<boolean> = signal(!document.hidden);
 
@@ -9,16 +11,21 @@ document.addEventListener("visibilitychange", () => {
   isVisible.value = !document.hidden;
 });
 
+/** Whether requests are of use: the page is visible, and its session has not ended. */
+export const isActive: ReadonlySignal<boolean> = computed(
+  () => isVisible.value && !isSessionLost.value,
+);
+
 /**
  * Runs `work` at once, then `intervalMs` after the end of the last run. It waits while the page is
- * hidden, and goes on at once when the page is visible again. `key` starts it anew when it changes.
+ * hidden or the session has ended, and goes on at once afterwards. `key` starts it anew when it changes.
  */
 export function usePoll(work: () => Promise<void>, intervalMs: number, key = ""): void {
   const latest = useRef(work);
   latest.current = work;
   useEffect(() => {
     const loop = new PollLoop(() => latest.current(), intervalMs);
-    const stop = isVisible.subscribe((isShown) => loop.setActive(isShown));
+    const stop = isActive.subscribe((isWanted) => loop.setActive(isWanted));
     return () => {
       stop();
       loop.setActive(false);
@@ -38,10 +45,10 @@ class PollLoop {
     this.#intervalMs = intervalMs;
   }
 
-  setActive(isActive: boolean): void {
-    this.#isActive = isActive;
+  setActive(isWanted: boolean): void {
+    this.#isActive = isWanted;
     clearTimeout(this.#timer);
-    if (isActive && !this.#isRunning) void this.#run();
+    if (isWanted && !this.#isRunning) void this.#run();
   }
 
   /** `work` handles its own failures. */

@@ -4,6 +4,7 @@
 import { copyText } from "../kit/copy.ts";
 import { useEffect, useState, type VNode } from "../kit/preact.ts";
 import { Button, IconButton } from "./button.tsx";
+import { showToast } from "./toast.tsx";
 
 const SAID_MS = 2000;
 
@@ -22,7 +23,12 @@ export function CopyButton({ text, what, hasText = false }: CopyButtonProps): VN
     const timer = setTimeout(() => setCopied(false), SAID_MS);
     return () => clearTimeout(timer);
   }, [isCopied]);
-  const copy = (): void => void copyText(text).then(() => setCopied(true));
+  const copy = (): void => {
+    copyText(text).then(
+      () => setCopied(true),
+      () => showToast({ text: "failed to copy: the browser does not allow it", kind: "error" }),
+    );
+  };
   const icon = isCopied ? "check" : "copy";
   if (!hasText) {
     return <IconButton label={isCopied ? "Copied" : `Copy ${what}`} icon={icon} onClick={copy} />;

@@ -1,8 +1,10 @@
 /**
  * JSON to read: objects and arrays can be folded. Large ones start folded.
  */
+
 import type { VNode } from "../kit/preact.ts";
 import { useState } from "../kit/preact.ts";
+import { stringifyExact } from "../values/exact-json.ts";
 import { kindOf } from "../values/show-value.ts";
 
 /** Levels that are unfolded at first. */
@@ -33,7 +35,7 @@ interface JsonNodeProps {
 function JsonNode({ name, value, level }: JsonNodeProps): VNode {
   const isBranch = typeof value === "object" && value !== null && Object.keys(value).length > 0;
   if (isBranch) return <JsonBranch name={name} value={value} level={level} />;
-  const text = value === undefined ? "MISSING" : JSON.stringify(value);
+  const text = value === undefined ? "MISSING" : stringifyExact(value);
   return (
     <div class="json-line">
       <JsonName name={name} />

@@ -27,7 +27,7 @@ export class EventReader {
   }
 
   #take(line: string): void {
-    const [, name, value = ""] = /^([^:]*): ?(.*)$/.exec(line) ?? [];
+    const [, name, value = ""] = /^([^:]*): ?(.*)$/s.exec(line) ?? [];
     if (name === "id") this.#id = value;
     else if (name === "data") this.#data.push(value);
   }

@@ -1,6 +1,7 @@
 /**
  * Changes of documents as they are shown: what happened, who did it, and which fields are others now.
  */
+import { stringifyExact } from "./exact-json.ts";
 
 export const CHANGE_TYPES = ["insert", "update", "delete", "leave"] as const;
 
@@ -55,10 +56,14 @@ export function changedFields(before: Fields, after: Fields, prefix = ""): Field
   const names = new Set([...Object.keys(after), ...Object.keys(before)]);
   return [...names].flatMap((name): FieldChange[] => {
     const path = prefix === "" ? name : `${prefix}.${name}`;
-    const [old, now] = [before[name], after[name]];
+    const [old, now] = [ownValue(before, name), ownValue(after, name)];
     if (isFields(old) && isFields(now)) return changedFields(old, now, path);
     return isEqual(old, now) ? [] : [{ path, before: old, after: now }];
   });
+}
+
+function ownValue(fields: Fields, name: string): unknown {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
 function isFields(value: unknown): value is Fields {
@@ -66,7 +71,7 @@ function isFields(value: unknown): value is Fields {
 }
 
 function isEqual(a: unknown, b: unknown): boolean {
-  return a === b || JSON.stringify(a) === JSON.stringify(b);
+  return a === b || stringifyExact(a) === stringifyExact(b);
 }
 
 const KEY_LENGTH_SHOWN = 12;

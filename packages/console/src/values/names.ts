@@ -25,9 +25,17 @@ export function pathText(path: readonly string[]): string {
   return path.map(quoteName).join(".");
 }
 
+/**
+ * A field of a document in a condition, a column or an order. A name that the collection has too
+ * would mean the whole document, so the collection stands before it.
+ */
+export function fieldText(collection: string, path: readonly string[]): string {
+  return pathText(path[0] === collection ? [collection, ...path] : path);
+}
+
 /** The steps of a path as text; undefined if it is none. Backticks are as in statements. */
 export function parsePath(text: string): readonly string[] | undefined {
-  const step = /`((?:[^`]|``)+)`|([^.`\s]+)/y;
+  const step = /`((?:[^`]|``)*)`|([^.`\s]+)/y;
   const steps: string[] = [];
   for (let at = 0; ; at++) {
     step.lastIndex = at;
@@ -45,9 +53,16 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   let current = value;
   for (const step of path) {
     if (typeof current !== "object" || current === null || Array.isArray(current)) return undefined;
+    if (!Object.hasOwn(current, step)) return undefined;
     current = (current as Readonly<Record<string, unknown>>)[step];
   }
   return current;
+}
+
+/** An assignment to `__proto__` would not make a field. */
+export function setOwn(target: object, name: string, value: unknown): void {
+  const field = { value, enumerable: true, configurable: true, writable: true };
+  Object.defineProperty(target, name, field);
 }
 
 /** Collections of the app, and below them those that the server writes, such as `__small_peer_info`. */

@@ -1,6 +1,7 @@
 /**
  * Whose permission a read has, as a value of the address and as a short text.
  */
+import { parseExact, stringifyExact } from "./exact-json.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -11,13 +12,13 @@ export type ReadAs =
   | { readonly permissions: unknown; readonly userId?: string; readonly claims?: Fields };
 
 export function formatReadAs(as: ReadAs | undefined): string | undefined {
-  return as === undefined ? undefined : JSON.stringify(as);
+  return as === undefined ? undefined : stringifyExact(as);
 }
 
 /** Undefined if the text names no one. */
 export function parseReadAs(text: string | undefined): ReadAs | undefined {
   try {
-    const as: unknown = JSON.parse(text ?? "");
+    const as: unknown = parseExact(text ?? "");
     if (typeof as !== "object" || as === null) return undefined;
     const { key, provider, permissions } = as as Readonly<Record<string, unknown>>;
     const isNamed = [key, provider].some((each) => typeof each === "string");

@@ -2,6 +2,7 @@
  * Values as short texts: null, an empty text and an absent value look different, and each type has a
  * sign of its own besides its colour.
  */
+import { numberText, stringifyExact } from "./exact-json.ts";
 
 export type ValueKind =
   | "missing"
@@ -20,7 +21,7 @@ export function kindOf(value: unknown): ValueKind {
   if (value === undefined) return "missing";
   if (value === null) return "null";
   if (typeof value === "boolean") return "boolean";
-  if (typeof value === "number") return "number";
+  if (typeof value === "number" || typeof value === "bigint") return "number";
   if (typeof value === "string") return "text";
   if (Array.isArray(value)) return "array";
   return isAttachment(value) ? "attachment" : "object";
@@ -52,10 +53,11 @@ export function shortText(value: unknown): string {
       return `${metadata?.["name"] ?? "attachment"} · ${sizeText(len)}`;
     }
     case "boolean":
-    case "number":
       return String(value);
+    case "number":
+      return numberText(value as number | bigint);
     default:
-      return cut(JSON.stringify(value));
+      return cut(stringifyExact(value));
   }
 }
 

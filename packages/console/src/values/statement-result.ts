@@ -1,7 +1,10 @@
 /**
  * What a result is about: rows, a plan, a profile or advice, and the columns of its rows.
  */
+
+import { valueAt } from "./names.ts";
 import { type PlanLine, type Profile, planLines, readProfile } from "./plan-tree.ts";
+import { kindOf } from "./show-value.ts";
 
 export interface SuggestedIndex {
   readonly collection: string;
@@ -68,10 +71,10 @@ export function columnsOf(rows: readonly unknown[]): readonly string[] {
 /** Whether all values of a column are numbers, where it has any. */
 export function isNumberColumn(rows: readonly unknown[], name: string): boolean {
   const values = rows.slice(0, SAMPLE_ROWS).flatMap((row) => {
-    const value = isObject(row) ? row[name] : undefined;
+    const value = valueAt(row, [name]);
     return value === undefined || value === null ? [] : [value];
   });
-  return values.length > 0 && values.every((value) => typeof value === "number");
+  return values.length > 0 && values.every((value) => kindOf(value) === "number");
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

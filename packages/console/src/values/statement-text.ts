@@ -3,6 +3,7 @@
  */
 
 import { completionPlace } from "@bigpeer/engine/language";
+import { parseExact, stringifyExact } from "./exact-json.ts";
 
 export type StatementPrefix = "EXPLAIN" | "PROFILE" | "ADVISE";
 
@@ -32,7 +33,7 @@ export interface ReadArguments {
 export function readArguments(text: string): ReadArguments {
   if (text.trim() === "") return { args: {}, fault: undefined };
   try {
-    const args: unknown = JSON.parse(text);
+    const args: unknown = parseExact(text);
     if (typeof args === "object" && args !== null && !Array.isArray(args)) {
       return { args: args as Readonly<Record<string, unknown>>, fault: undefined };
     }
@@ -48,7 +49,7 @@ export function addMissing(text: string, parameters: readonly string[]): string 
   if (fault !== undefined) return text;
   const missing = parameters.filter((name) => !Object.hasOwn(args, name));
   const all = { ...args, ...Object.fromEntries(missing.map((name) => [name, null])) };
-  return JSON.stringify(all, null, 2);
+  return stringifyExact(all, 2);
 }
 
 /** The one collection of this app that a statement names; undefined for none and for several. */

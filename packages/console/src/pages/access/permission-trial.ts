@@ -2,11 +2,13 @@
  * Tries permissions against the documents of an app before they are saved: how many documents of
  * each collection they reach.
  */
+
 import type { Fields } from "../../api/execute.ts";
 import { request } from "../../api/request.ts";
 import { ofApp } from "../../api/session.ts";
 import { useEffect, useState } from "../../kit/preact.ts";
 import { type Loaded, useLoad } from "../../kit/use-load.ts";
+import { parseExact, stringifyExact } from "../../values/exact-json.ts";
 import type { Permissions, Rule, Trial } from "./permission-form.ts";
 
 export interface Trials {
@@ -65,14 +67,14 @@ export function useTrials(
   permissions: Permissions,
   caller: TrialCaller | undefined,
 ): Loaded<Trials> {
-  const question = JSON.stringify([permissions, caller ?? null]);
+  const question = stringifyExact([permissions, caller ?? null]);
   const [settled, setSettled] = useState(question);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(question), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [question]);
   return useLoad(`${app} ${settled}`, (signal) => {
-    const [asked, user] = JSON.parse(settled) as [Permissions, TrialCaller | null];
+    const [asked, user] = parseExact(settled) as [Permissions, TrialCaller | null];
     return tryPermissions(app, asked, user ?? undefined, signal);
   });
 }

@@ -1,6 +1,7 @@
 /**
  * Creates an auth provider, or changes one.
  */
+
 import { ApiError, request } from "../../api/request.ts";
 import { ofApp } from "../../api/session.ts";
 import { useState, type VNode } from "../../kit/preact.ts";
@@ -8,6 +9,7 @@ import { useAction } from "../../kit/use-action.ts";
 import { Checkbox, SelectField, TextArea, TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { showToast } from "../../ui/toast.tsx";
+import { parseExact } from "../../values/exact-json.ts";
 import { PermissionFields } from "./permission-fields.tsx";
 import { isComplete } from "./permission-form.ts";
 import type { TrialCaller } from "./permission-trial.ts";
@@ -264,7 +266,7 @@ function callerOf(userId: string, claims: string): TrialCaller {
 function claimsOf(text: string): Readonly<Record<string, unknown>> | undefined {
   if (text.trim() === "") return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExact(text);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {

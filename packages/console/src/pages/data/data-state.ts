@@ -1,6 +1,7 @@
 /**
  * What the page Data shows, as the address says it.
  */
+
 import { columnsOf, type Row } from "../../data/columns.ts";
 import {
   type Cursor,
@@ -17,6 +18,7 @@ import {
   parseRows,
 } from "../../data/filter.ts";
 import { hrefOf, route, setQuery } from "../../route/router.ts";
+import { stringifyExact } from "../../values/exact-json.ts";
 
 export interface DataState {
   readonly collection: string | undefined;
@@ -44,7 +46,7 @@ export function dataState(): DataState {
     where,
     condition:
       where === undefined
-        ? conditionOf(rows)
+        ? conditionOf(query["collection"] ?? "", rows)
         : where.trim() === ""
           ? EVERYTHING
           : { text: where, args: {} },
@@ -67,11 +69,11 @@ export function collectionHref(collection: string): string {
 
 /** The address of a document beside the list that is shown. */
 export function documentHref(id: unknown): string {
-  return hrefOf("data", { ...route.value.query, id: JSON.stringify(id) });
+  return hrefOf("data", { ...route.value.query, id: stringifyExact(id) });
 }
 
 export function openDocument(id: unknown): void {
-  setQuery({ id: JSON.stringify(id) });
+  setQuery({ id: stringifyExact(id) });
 }
 
 export function closeDocument(): void {
@@ -85,5 +87,5 @@ export function shownColumns(rows: readonly Row[]): readonly (readonly string[])
 /** An id as short text, with quotes only where it could be taken for another type. */
 export function idText(id: unknown): string {
   const isPlain = typeof id === "string" && !/^(true|false|-?\d+|[[{"].*|)$/.test(id);
-  return isPlain ? id : JSON.stringify(id);
+  return isPlain ? id : stringifyExact(id);
 }

@@ -1,6 +1,7 @@
 /**
  * The document that is open: its fields with their CRDT types, each edited on its own.
  */
+
 import { loadDocument } from "../../api/documents.ts";
 import { ApiError } from "../../api/request.ts";
 import type { Change } from "../../data/edit.ts";
@@ -14,6 +15,7 @@ import { confirmed } from "../../ui/dialog.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
 import { pathText } from "../../values/names.ts";
 import { closeDocument, idText } from "./data-state.ts";
 import { dataVersion, runEdit } from "./edits.ts";
@@ -29,7 +31,7 @@ export interface DocumentPanelProps {
 
 export function DocumentPanel(props: DocumentPanelProps): VNode {
   const { app, collection, id } = props;
-  const document = useLoad(JSON.stringify([collection, id]), (signal) =>
+  const document = useLoad(stringifyExact([collection, id]), (signal) =>
     loadDocument(app, { collection, id }, signal),
   );
   const version = dataVersion.value;
@@ -79,7 +81,7 @@ function DocumentFields(props: DocumentFieldsProps): VNode {
   const [isJson, setJson] = useState(false);
   const run = async (title: string, change: Change): Promise<ApiError | undefined> => {
     try {
-      await runEdit(app, { title, collection, id, change }, fields);
+      await runEdit(app, { title, collection, id, change });
       return undefined;
     } catch (error) {
       return ApiError.from(error);

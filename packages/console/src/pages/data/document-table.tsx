@@ -1,6 +1,7 @@
 /**
  * The documents of a page as a table or as JSON. The id is a link that opens the document.
  */
+
 import type { Fields } from "../../api/execute.ts";
 import type { Sort } from "../../data/document-page.ts";
 import { formatSort } from "../../data/document-page.ts";
@@ -8,7 +9,9 @@ import type { TargetedKeyboardEvent, VNode } from "../../kit/preact.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Value } from "../../ui/value.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
 import { pathText, valueAt } from "../../values/names.ts";
+import { kindOf } from "../../values/show-value.ts";
 import { documentHref, idText, openDocument, showFirstPage, shownColumns } from "./data-state.ts";
 
 export interface DocumentTableProps {
@@ -33,7 +36,7 @@ export function DocumentTable({ rows, sort, openId }: DocumentTableProps): VNode
         <tbody onKeyDown={walkRows}>
           {rows.map((row) => (
             <DocumentRow
-              key={JSON.stringify(row["_id"])}
+              key={stringifyExact(row["_id"])}
               row={row}
               columns={columns}
               isOpen={isSameId(row["_id"], openId)}
@@ -68,7 +71,7 @@ function DocumentRow({ row, columns, isOpen }: DocumentRowProps): VNode {
       {columns.map((path) => {
         const value = valueAt(row, path);
         return (
-          <td key={pathText(path)} class={typeof value === "number" ? "number" : undefined}>
+          <td key={pathText(path)} class={kindOf(value) === "number" ? "number" : undefined}>
             <Value value={value} />
           </td>
         );
@@ -102,7 +105,7 @@ export function DocumentJson({ rows }: { readonly rows: readonly Fields[] }): VN
   return (
     <ul class="document-json" aria-label="Documents">
       {rows.map((row) => (
-        <li key={JSON.stringify(row["_id"])}>
+        <li key={stringifyExact(row["_id"])}>
           <a class="code" href={documentHref(row["_id"])}>
             {idText(row["_id"])}
           </a>
@@ -123,5 +126,5 @@ function walkRows(event: TargetedKeyboardEvent<HTMLElement>): void {
 }
 
 function isSameId(a: unknown, b: unknown): boolean {
-  return b !== undefined && JSON.stringify(a) === JSON.stringify(b);
+  return b !== undefined && stringifyExact(a) === stringifyExact(b);
 }

@@ -2,6 +2,7 @@
  * The documents of a collection: filter, order and columns, one page at a time, and the document that
  * is open beside the list.
  */
+
 import { type DocumentPage, loadPage } from "../../api/documents.ts";
 import type { TypedField } from "../../data/typed-fields.ts";
 import { useEffect, useState, type VNode } from "../../kit/preact.ts";
@@ -10,6 +11,7 @@ import { useLoad } from "../../kit/use-load.ts";
 import { setQuery } from "../../route/router.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
 import { CollectionToolbar } from "./collection-toolbar.tsx";
 import { closeDocument, type DataState, dataState, openDocument } from "./data-state.ts";
 import { DocumentPanel } from "./document-panel.tsx";
@@ -68,7 +70,7 @@ export function Documents({ app, collection, total }: DocumentsProps): VNode {
         </div>
         {state.id === undefined ? null : (
           <DocumentPanel
-            key={JSON.stringify(state.id)}
+            key={stringifyExact(state.id)}
             app={app}
             collection={collection}
             id={state.id}
@@ -98,7 +100,7 @@ function usePage(
 ): ReturnType<typeof useLoad<DocumentPage>> {
   const { condition, sort, cursor } = state;
   const request = { collection, condition, sort, cursor, size: PAGE_SIZE };
-  const page = useLoad(JSON.stringify(request), (signal) => loadPage(app, request, signal), {
+  const page = useLoad(stringifyExact(request), (signal) => loadPage(app, request, signal), {
     isKept: true,
   });
   const version = dataVersion.value;

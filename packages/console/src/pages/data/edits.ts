@@ -1,13 +1,13 @@
 /**
  * Edits of documents: runs them, remembers how the last one is undone, and says what was done.
  */
-import { execute, rowsOf } from "../../api/execute.ts";
+import { loadDocument } from "../../api/documents.ts";
+import { execute } from "../../api/execute.ts";
 import { ApiError } from "../../api/request.ts";
-import { type Edit, inverseOf, statementOf } from "../../data/edit.ts";
+import { type Edit, type EditStatement, inverseOf, statementOf } from "../../data/edit.ts";
 import type { TypedField } from "../../data/typed-fields.ts";
 import { type Signal, signal } from "../../kit/preact.ts";
 import { showToast } from "../../ui/toast.tsx";
-import { pathText, quoteName } from "../../values/names.ts";
 
 /** Counts the changes, so that what is shown is read again. */
 export const dataVersion: Signal<number> = signal(0);
@@ -24,56 +24,59 @@ export function dataChanged(): void {
   dataVersion.value++;
 }
 
-/** `fields` are those of the document before the edit. Throws an `ApiError`. */
-export async function runEdit(
-  app: string,
-  edit: Edit,
-  fields: readonly TypedField[],
-): Promise<void> {
-  const { text, args } = statementOf(edit);
-  const { mutatedDocumentIds } = await execute(app, text, { args });
-  dataChanged();
-  if (mutatedDocumentIds.length === 0) {
-    throw new ApiError(404, "NotFound", "the document no longer exists");
-  }
-  const inverse = inverseOf(edit, fields);
-  undoable.value = inverse && { app, edit: inverse };
-  const action = inverse && { title: "Undo", run: () => void undoLast() };
+/** Throws an `ApiError`. */
+export async function runEdit(app: string, edit: Edit): Promise<void> {
+  const inverse = inverseOf(edit, await fieldsBefore(app, edit));
+  await runStatement(app, statementOf(edit));
+  const done = inverse && { app, edit: inverse };
+  undoable.value = done;
+  const action = done && { title: "Undo", run: () => void undo(done) };
   showToast({ text: edit.title, ...(action && { action }) });
 }
 
-export async function undoLast(): Promise<void> {
-  const last = undoable.value;
-  if (last === undefined) return;
-  undoable.value = undefined;
-  const { text, args } = statementOf(last.edit);
+/** As the server has them now, which may be newer than what is shown: undo must not lose that. */
+async function fieldsBefore(app: string, edit: Edit): Promise<readonly TypedField[]> {
+  const { kind } = edit.change;
+  if (kind === "insert" || kind === "increment") return [];
+  const fields = await loadDocument(app, edit);
+  if (fields !== undefined) return fields;
+  dataChanged();
+  throw notThere();
+}
+
+async function runStatement(app: string, { text, args, next }: EditStatement): Promise<void> {
   try {
-    await execute(last.app, text, { args });
-    showToast({ text: last.edit.title });
+    const { mutatedDocumentIds } = await execute(app, text, { args });
+    if (mutatedDocumentIds.length === 0) throw notThere();
+    if (next !== undefined) await runStatement(app, next);
+  } finally {
+    dataChanged();
+  }
+}
+
+function notThere(): ApiError {
+  return new ApiError(404, "NotFound", "the document no longer exists");
+}
+
+export async function undoLast(): Promise<void> {
+  if (undoable.value !== undefined) await undo(undoable.value);
+}
+
+/** Those that were taken back: the message of an edit stays for a while. */
+const undone = new WeakSet<Undoable>();
+
+/** After a failure it can be tried again. */
+async function undo(done: Undoable): Promise<void> {
+  if (undone.has(done)) return;
+  undone.add(done);
+  const isLast = undoable.value === done;
+  if (isLast) undoable.value = undefined;
+  try {
+    await runStatement(done.app, statementOf(done.edit));
+    showToast({ text: done.edit.title });
   } catch (error) {
+    undone.delete(done);
+    if (isLast) undoable.value ??= done;
     showToast({ text: `Failed to undo: ${ApiError.from(error).message}`, kind: "error" });
   }
-  dataChanged();
-}
-
-export interface FieldPlace {
-  readonly collection: string;
-  readonly id: unknown;
-  readonly path: readonly string[];
-}
-
-/** Whether a counter is of the older kind, which has an increment of its own. */
-export async function isOldCounter(
-  app: string,
-  { collection, id, path }: FieldPlace,
-): Promise<boolean> {
-  const has = async (type: string): Promise<boolean> => {
-    const inner = path.toReversed().reduce((text, step, i) => {
-      return i === 0 ? `${quoteName(step)} ${type}` : `${quoteName(step)} MAP (${text})`;
-    }, "");
-    const text = `SELECT ${pathText(path)} AS v FROM COLLECTION ${quoteName(collection)} (${inner}) WHERE _id = :id`;
-    const [row] = await rowsOf(app, text, { args: { id } });
-    return row?.["v"] !== undefined;
-  };
-  return !(await has("COUNTER")) && (await has("PN_COUNTER"));
 }

@@ -1,8 +1,10 @@
 /**
  * One field of a document: its name, its CRDT type, its value, and how a value of that type changes.
  */
+
 import type { ApiError } from "../../api/request.ts";
 import type { Change } from "../../data/edit.ts";
+import { parseTyped } from "../../data/filter.ts";
 import type { TypedField } from "../../data/typed-fields.ts";
 import { useState, type VNode } from "../../kit/preact.ts";
 import { IconButton } from "../../ui/button.tsx";
@@ -11,7 +13,6 @@ import { TextField } from "../../ui/field.tsx";
 import { Value } from "../../ui/value.tsx";
 import { pathText } from "../../values/names.ts";
 import { AttachmentView } from "./attachment-view.tsx";
-import { isOldCounter } from "./edits.ts";
 import { ValueEditor } from "./value-editor.tsx";
 
 /** Runs a change. Resolves with what kept it from being done. */
@@ -72,7 +73,7 @@ export function FieldRow(props: FieldRowProps): VNode {
 
 function FieldValue(props: FieldRowProps & { readonly isEdited: boolean }): VNode | null {
   const { app, field, isEdited } = props;
-  if (field.type === "counter") return <Counter {...props} />;
+  if (field.type === "counter") return <Counter field={field} onChange={props.onChange} />;
   if (field.type === "attachment") return <AttachmentView app={app} token={field.value} />;
   if (field.type === "map" || isEdited) return <span class="grow" />;
   return (
@@ -87,16 +88,16 @@ function FieldValue(props: FieldRowProps & { readonly isEdited: boolean }): VNod
 }
 
 /** The steps add up with those of other peers. */
-function Counter({ app, collection, id, field, onChange }: FieldRowProps): VNode {
+function Counter({ field, onChange }: Pick<FieldRowProps, "field" | "onChange">): VNode {
   const [step, setStep] = useState("1");
-  const by = Number(step);
-  const isValid = step.trim() !== "" && Number.isFinite(by) && by !== 0;
+  const by = parseTyped(step, "number") as number | bigint | undefined;
   const name = pathText(field.path);
+  const isValid = by !== undefined && by !== 0;
   const add = async (sign: 1 | -1): Promise<void> => {
-    const { path } = field;
-    const isOld = await isOldCounter(app, { collection, id, path });
-    const change = { kind: "increment", path, by: sign * by, isOld } as const;
-    await onChange(`Changed ${name} by ${sign * by}`, change);
+    if (by === undefined) return;
+    const { path, isOld = false } = field;
+    const change = sign === 1 ? by : -by;
+    await onChange(`Changed ${name} by ${change}`, { kind: "increment", path, by: change, isOld });
   };
   return (
     <span class="grow counter">

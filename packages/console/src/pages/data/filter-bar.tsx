@@ -33,13 +33,18 @@ export function FilterBar({ collection, rows }: FilterBarProps): VNode {
   const { where } = dataState();
   const fields = ["_id", ...fieldsOf(rows).map(quoteName)];
   return where === undefined ? (
-    <RowFilter fields={fields} />
+    <RowFilter collection={collection} fields={fields} />
   ) : (
     <StatementFilter key={collection} where={where} />
   );
 }
 
-function RowFilter({ fields }: { readonly fields: readonly string[] }): VNode {
+interface RowFilterProps {
+  readonly collection: string;
+  readonly fields: readonly string[];
+}
+
+function RowFilter({ collection, fields }: RowFilterProps): VNode {
   const { rows: applied } = dataState();
   const [rows, setRows] = useState<readonly FilterRow[]>(applied);
   const [isTried, setTried] = useState(applied.some((row) => faultOf(row) !== undefined));
@@ -59,7 +64,7 @@ function RowFilter({ fields }: { readonly fields: readonly string[] }): VNode {
     apply(next);
   };
   const asStatement = (): void => {
-    showFirstPage({ filter: undefined, where: conditionText(rows) || " " });
+    showFirstPage({ filter: undefined, where: conditionText(collection, rows) || " " });
   };
   return (
     <form

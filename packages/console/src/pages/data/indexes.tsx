@@ -7,7 +7,7 @@ import { type Advice, loadAdvice } from "../../api/advice.ts";
 import type { Collection, CollectionIndex, IndexUse } from "../../api/collections.ts";
 import { execute } from "../../api/execute.ts";
 import { ApiError } from "../../api/request.ts";
-import { parseSort } from "../../data/document-page.ts";
+import { parseSorts } from "../../data/document-page.ts";
 import { useState, type VNode } from "../../kit/preact.ts";
 import { type Loaded, useLoad } from "../../kit/use-load.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
@@ -175,21 +175,14 @@ function CreateIndex({ collection, onCreate, onClose }: CreateIndexProps): VNode
   const [fields, setFields] = useState("");
   const [name, setName] = useState("");
   const [error, setError] = useState<ApiError>();
-  const sorts = fields
-    .split(",")
-    .map((part) =>
-      parseSort(
-        part.trim().toLowerCase().endsWith(" desc")
-          ? `${part.trim().slice(0, -" desc".length)} desc`
-          : part.trim(),
-      ),
-    );
-  const keys = sorts.flatMap((sort) => (sort === undefined ? [] : [sort]));
+  const parsed = parseSorts(fields);
+  const keys = parsed ?? [];
   const suggested = `by_${keys.map(({ path }) => path.join("_")).join("_")}`.replaceAll(
     /\W+/g,
     "_",
   );
   const create = async (): Promise<void> => {
+    if (keys.length === 0) return;
     const index = name === "" ? suggested : name;
     const list = keys.map(
       ({ path, isDescending }) => pathText(path) + (isDescending ? " DESC" : ""),
@@ -225,6 +218,12 @@ function CreateIndex({ collection, onCreate, onClose }: CreateIndexProps): VNode
         autofocus
         isRequired
         placeholder="state, placedAt desc"
+        fault={
+          // A comma at the end is one that is being typed.
+          parsed === undefined && !/(?:^|,)\s*$/.test(fields)
+            ? "expected paths of fields"
+            : undefined
+        }
         hint="Field paths, separated by commas. Add desc to a path for descending order."
       />
       <TextField

@@ -2,16 +2,20 @@
  * Insert a document: JSON, checked before it is sent. A clone begins with the fields of another and
  * keeps their types.
  */
+
 import type { Fields } from "../../api/execute.ts";
 import { ApiError } from "../../api/request.ts";
 import { fieldsLike, objectOf } from "../../data/edit.ts";
 import { parseDocument } from "../../data/ndjson.ts";
 import type { TypedField } from "../../data/typed-fields.ts";
 import { useState, type VNode } from "../../kit/preact.ts";
+import { randomUuid } from "../../kit/uuid.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
 import { TextArea, TextField } from "../../ui/field.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
+import { kindOf } from "../../values/show-value.ts";
 import { idText } from "./data-state.ts";
 import { runEdit } from "./edits.ts";
 
@@ -37,9 +41,9 @@ export function InsertDialog(props: InsertDialogProps): VNode {
   const [error, setError] = useState<ApiError>();
   const insert = async (): Promise<void> => {
     try {
-      const { _id: id = crypto.randomUUID(), ...fields } = parseDocument(text, "the document");
+      const { _id: id = randomUuid(), ...fields } = parseDocument(text, "the document");
       const change = { kind: "insert", fields: fieldsLike(fields, original) } as const;
-      await runEdit(app, { title: `Inserted ${idText(id)}`, collection, id, change }, []);
+      await runEdit(app, { title: `Inserted ${idText(id)}`, collection, id, change });
       onClose();
       onInserted(collection, id);
     } catch (fault) {
@@ -93,7 +97,7 @@ export function InsertDialog(props: InsertDialogProps): VNode {
 }
 
 function templateOf(fields: Fields): string {
-  return JSON.stringify(fields, null, 2);
+  return stringifyExact(fields, 2);
 }
 
 /** The fields of another document with empty values of their types. */
@@ -102,10 +106,10 @@ function blankOf(example: Fields | undefined): Fields {
   for (const [name, value] of Object.entries(example ?? {})) {
     if (name === "_id") continue;
     if (typeof value === "string") blank[name] = "";
-    else if (typeof value === "number") blank[name] = 0;
+    else if (kindOf(value) === "number") blank[name] = 0;
     else if (typeof value === "boolean") blank[name] = false;
     else if (Array.isArray(value)) blank[name] = [];
     else blank[name] = value === null ? null : {};
   }
-  return { _id: crypto.randomUUID(), ...blank };
+  return { _id: randomUuid(), ...blank };
 }

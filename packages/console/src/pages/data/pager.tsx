@@ -1,13 +1,15 @@
 /**
  * The foot of a list: how many documents there are, how long the page took, and the pages beside it.
  */
+
 import type { DocumentPage } from "../../api/documents.ts";
 import { rowsOf } from "../../api/execute.ts";
 import { ApiError } from "../../api/request.ts";
-import { type Cursor, formatCursor } from "../../data/document-page.ts";
+import { type Cursor, formatCursor, whereText } from "../../data/document-page.ts";
 import { useEffect, useState, type VNode } from "../../kit/preact.ts";
 import { setQuery } from "../../route/router.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
 import { quoteName } from "../../values/names.ts";
 import { countText, plural } from "../../values/show-value.ts";
 import { durationText } from "../../values/time-text.ts";
@@ -34,7 +36,7 @@ export function Pager(props: PagerProps): VNode {
         · {durationText(Math.round(ms))}
         {warnings.length === 0 ? "" : ` · ${warnings[0]}`}
       </p>
-      {isFiltered ? <MatchCount key={JSON.stringify(state.condition)} {...props} /> : null}
+      {isFiltered ? <MatchCount key={stringifyExact(state.condition)} {...props} /> : null}
       <Button isDisabled={!hasPrevious} onClick={() => showFirstPage({})}>
         First
       </Button>
@@ -62,9 +64,10 @@ function MatchCount({ app, collection, state }: PagerProps): VNode {
   useEffect(() => () => controller.abort(), []);
   const count = async (): Promise<void> => {
     setCounting(true);
-    const { text: where, args } = state.condition;
-    const statement = `SELECT COUNT(*) AS n FROM ${quoteName(collection)} WHERE ${where}`;
+    const { condition } = state;
+    const { args } = condition;
     try {
+      const statement = `SELECT COUNT(*) AS n FROM ${quoteName(collection)}${whereText(condition)}`;
       const [row] = await rowsOf(app, statement, { args, signal: controller.signal });
       setText(plural(Number(row?.["n"]), "match", "matches"));
     } catch (error) {

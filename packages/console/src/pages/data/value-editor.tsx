@@ -1,10 +1,12 @@
 /**
  * Editor of one value: its type and its text. Enter saves, Escape leaves it as it was.
  */
+
 import { parseTyped, type ValueType } from "../../data/filter.ts";
 import { useState, type VNode } from "../../kit/preact.ts";
 import { Button } from "../../ui/button.tsx";
 import { SelectField, TextArea, TextField } from "../../ui/field.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
 
 export type EditedType = ValueType | "null";
 
@@ -133,12 +135,12 @@ export function ValueInput(props: ValueInputProps): VNode | null {
 function typeOf(value: unknown): EditedType {
   if (value === null) return "null";
   if (typeof value === "string") return "text";
-  if (typeof value === "number") return "number";
+  if (typeof value === "number" || typeof value === "bigint") return "number";
   return typeof value === "boolean" ? "boolean" : "json";
 }
 
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === undefined || value === null) return "";
-  return JSON.stringify(value, null, 2);
+  return stringifyExact(value, 2);
 }

@@ -1,6 +1,7 @@
 /**
  * Everything about one connected device: its subscriptions, how far it is, and its connection.
  */
+
 import type { VNode } from "../../kit/preact.ts";
 import { hrefOf, setQuery } from "../../route/router.ts";
 import { IconButton } from "../../ui/button.tsx";
@@ -11,6 +12,7 @@ import { JsonView } from "../../ui/json-view.tsx";
 import { StateBadge } from "../../ui/state-badge.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
 import { countText, sizeText } from "../../values/show-value.ts";
 import { durationText } from "../../values/time-text.ts";
 import type { Device, DeviceSubscription } from "./device-answers.ts";
@@ -39,7 +41,7 @@ export function DeviceDetails({ device }: { readonly device: Device }): VNode {
         label="Subscriptions"
         columns={SUBSCRIPTION_COLUMNS}
         rows={subscriptions}
-        keyOf={({ query, args }) => `${query} ${JSON.stringify(args)}`}
+        keyOf={({ query, args }) => `${query} ${stringifyExact(args)}`}
         empty={<Empty title="The device subscribes to nothing, so the server sends nothing." />}
       />
       {otherSubscriptions === 0 ? null : (
@@ -142,6 +144,6 @@ const SUBSCRIPTION_COLUMNS: readonly Column<DeviceSubscription>[] = [
   { title: "Query", cell: ({ query }) => <code>{query}</code> },
   {
     title: "Parameters",
-    cell: ({ args }) => (Object.keys(args).length === 0 ? "" : <code>{JSON.stringify(args)}</code>),
+    cell: ({ args }) => (Object.keys(args).length === 0 ? "" : <code>{stringifyExact(args)}</code>),
   },
 ];

@@ -2,6 +2,7 @@
  * Why a document is on a device or not: a sentence, what to do, and the proof. The question is in
  * the address.
  */
+
 import { useCollectionNames } from "../../api/collection-names.ts";
 import { request } from "../../api/request.ts";
 import { ofApp } from "../../api/session.ts";
@@ -11,6 +12,7 @@ import { route, setQuery } from "../../route/router.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
 import { TextField } from "../../ui/field.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
 import type { PageProps } from "../page.ts";
 import type { Explanation } from "./device-answers.ts";
 import { DeviceField } from "./device-field.tsx";
@@ -27,7 +29,7 @@ export function ExplainSync({ app }: PageProps): VNode {
   const collections = useCollectionNames(app);
   const isAsked = collection !== "" && id !== "" && device !== "";
   const { value, error, isLoading, reload } = useLoad(
-    JSON.stringify([app, collection, id, device]),
+    stringifyExact([app, collection, id, device]),
     (signal) => explain(app, { collection, id, device }, signal),
   );
   // The address changes by going back, too.

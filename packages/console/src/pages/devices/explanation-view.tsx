@@ -1,11 +1,13 @@
 /**
  * The answer to "why is the document not there?": the sentence, the advice, and the proof below.
  */
+
 import type { VNode } from "../../kit/preact.ts";
 import { hrefOf } from "../../route/router.ts";
 import { Facts } from "../../ui/facts.tsx";
 import { StateBadge } from "../../ui/state-badge.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
 import { countText } from "../../values/show-value.ts";
 import type { ExplainedSubscription, ExplainedUpload, Explanation } from "./device-answers.ts";
 import { type SyncWords, wordsOf } from "./sync-words.ts";
@@ -25,7 +27,7 @@ export function ExplanationView({ explanation }: { readonly explanation: Explana
           label="Subscriptions of the device to the collection"
           columns={SUBSCRIPTION_COLUMNS}
           rows={subscriptions}
-          keyOf={({ query, args }) => `${query} ${JSON.stringify(args)}`}
+          keyOf={({ query, args }) => `${query} ${stringifyExact(args)}`}
         />
       )}
       {uploads.length === 0 ? null : (
@@ -63,7 +65,7 @@ function Advice({ words: { advice, code, page }, explanation }: AdviceProps): VN
           {explanation.verdict === "no_such_document" ? (
             <a href={hrefOf("data", { collection })}>Open the collection {collection}</a>
           ) : (
-            <a href={hrefOf("data", { collection, id: JSON.stringify(id) })}>Open the document</a>
+            <a href={hrefOf("data", { collection, id: stringifyExact(id) })}>Open the document</a>
           )}
         </p>
       ) : null}
@@ -119,7 +121,7 @@ const SUBSCRIPTION_COLUMNS: readonly Column<ExplainedSubscription>[] = [
   { title: "Subscription", cell: ({ query }) => <code>{query}</code> },
   {
     title: "Parameters",
-    cell: ({ args }) => (Object.keys(args).length === 0 ? "" : <code>{JSON.stringify(args)}</code>),
+    cell: ({ args }) => (Object.keys(args).length === 0 ? "" : <code>{stringifyExact(args)}</code>),
   },
 ];
 

@@ -1,6 +1,7 @@
 /**
  * Remote statements: the request for a statement and the devices that it is for.
  */
+import { parseExact } from "../../values/exact-json.ts";
 import type { Fields } from "./device-answers.ts";
 
 export interface RemoteForm {
@@ -37,7 +38,7 @@ export function remoteRequest(form: RemoteForm): RemoteRequest {
     default: {
       const condition = form.condition.trim();
       if (condition === "") throw new Error("expected a condition for the devices");
-      return { statement: `SYNC CONTEXT ( PEERS WHERE ${condition} ) ${statement}`, args };
+      return { statement: `SYNC CONTEXT ( PEERS WHERE ${condition}\n) ${statement}`, args };
     }
   }
 }
@@ -46,7 +47,7 @@ function readArgs(text: string): Fields {
   if (text.trim() === "") return {};
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExact(text);
   } catch {
     throw new Error('expected parameters in JSON, such as {"open": true}');
   }

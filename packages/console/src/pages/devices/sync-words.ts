@@ -2,6 +2,7 @@
  * EXPLAIN SYNC in words: a sentence that says whether a document is on a device, and what to do when
  * it should be there and is not.
  */
+import { stringifyExact } from "../../values/exact-json.ts";
 import { quoteName } from "../../values/names.ts";
 import { agoText } from "../../values/time-text.ts";
 import type { Explanation, Verdict } from "./device-answers.ts";
@@ -176,5 +177,5 @@ function deviceOf({ peer }: Explanation, place: "start" | "inside" = "inside"): 
 }
 
 export function idText(id: unknown): string {
-  return typeof id === "string" ? id : JSON.stringify(id);
+  return typeof id === "string" ? id : stringifyExact(id);
 }

@@ -2,12 +2,14 @@
  * The list of changes, the newest first. A row opens to show every field that changed, and the whole
  * document.
  */
+
 import { useMemo, useState, type VNode } from "../../kit/preact.ts";
 import { hrefOf } from "../../route/router.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Value } from "../../ui/value.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
 import {
   changedFields,
   type FieldChange,
@@ -138,7 +140,7 @@ function DocumentLink({ change }: { readonly change: LiveChange }): VNode {
   const { type, collection, id } = change;
   if (type === "delete") return <Value value={id} />;
   return (
-    <a class="id-link" href={hrefOf("data", { collection, id: JSON.stringify(id) })}>
+    <a class="id-link" href={hrefOf("data", { collection, id: stringifyExact(id) })}>
       <Value value={id} />
     </a>
   );

@@ -2,11 +2,13 @@
  * LiveFeed: follows the change feed while the page is visible and not paused, and goes on from its
  * last position afterwards. What arrives is shown a few times a second, however much it is.
  */
+
 import { followChanges } from "../../api/changes.ts";
-import { ApiError } from "../../api/request.ts";
+import { ApiError, isSessionLost } from "../../api/request.ts";
 import { batch, type Signal, signal } from "../../kit/preact.ts";
-import { isVisible } from "../../kit/visible.ts";
+import { isActive } from "../../kit/visible.ts";
 import type { StreamEvent } from "../../values/event-stream.ts";
+import { parseExact } from "../../values/exact-json.ts";
 import {
   addChanges,
   addCounts,
@@ -35,6 +37,7 @@ const SILENCE_MS_MAX = 45_000;
 
 /** The position is older than what the log of the server has. */
 const GONE = 410;
+const TOO_MANY = 429;
 
 export class LiveFeed {
   readonly changes: Signal<readonly LiveChange[]> = signal([]);
@@ -58,7 +61,7 @@ export class LiveFeed {
 
   constructor(source: FeedSource) {
     this.#source = source;
-    this.#stopWatching = isVisible.subscribe(() => this.#update());
+    this.#stopWatching = isActive.subscribe(() => this.#update());
   }
 
   setPaused(isPaused: boolean): void {
@@ -80,8 +83,9 @@ export class LiveFeed {
   }
 
   #update(): void {
-    const isWanted = isVisible.value && !this.#isPaused;
+    const isWanted = isActive.value && !this.#isPaused;
     if (this.#isPaused) this.state.value = "paused";
+    else if (isSessionLost.value) this.state.value = "lost";
     if (!isWanted) this.#stop();
     else if (this.#following === undefined) void this.#follow();
   }
@@ -126,7 +130,7 @@ export class LiveFeed {
   }
 
   #take({ id, data }: StreamEvent): void {
-    const line = JSON.parse(data) as ChangeLine | Marker;
+    const line = parseExact(data) as ChangeLine | Marker;
     this.#cursor = id;
     if (isChange(line)) {
       this.#arrived.push({ ...line, key: this.#nextKey++, size: data.length });
@@ -157,7 +161,7 @@ export class LiveFeed {
   #fail(error: ApiError): void {
     if (error.status === GONE) this.#startAnew();
     // The same request would fail again.
-    else if (error.status >= 400 && error.status < 500) {
+    else if (error.status >= 400 && error.status < 500 && error.status !== TOO_MANY) {
       this.error.value = error;
       this.state.value = "failed";
       return;

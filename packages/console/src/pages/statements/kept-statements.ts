@@ -2,7 +2,7 @@
  * History and favourites of this browser.
  */
 import type { Signal } from "../../kit/preact.ts";
-import { stored } from "../../kit/stored.ts";
+import { stored, update } from "../../kit/stored.ts";
 import {
   addFavourite,
   addToHistory,
@@ -26,21 +26,21 @@ export const favourites: Signal<readonly Favourite[]> = stored<readonly Favourit
 );
 
 export function keepInHistory(entry: HistoryEntry): void {
-  history.value = addToHistory(history.value, entry);
+  update(history, (all) => addToHistory(all, entry));
 }
 
 export function forget(entry: HistoryEntry): void {
-  history.value = history.value.filter((other) => !isSame(other, entry));
+  update(history, (all) => all.filter((other) => !isSame(other, entry)));
 }
 
 export function forgetHistory(app: string): void {
-  history.value = history.value.filter((entry) => entry.app !== app);
+  update(history, (all) => all.filter((entry) => entry.app !== app));
 }
 
 export function keepFavourite(favourite: Favourite): void {
-  favourites.value = addFavourite(favourites.value, favourite);
+  update(favourites, (all) => addFavourite(all, favourite));
 }
 
 export function removeFavourite({ app, name }: Favourite): void {
-  favourites.value = favourites.value.filter((other) => other.app !== app || other.name !== name);
+  update(favourites, (all) => all.filter((other) => other.app !== app || other.name !== name));
 }

@@ -2,6 +2,8 @@
  * What the last statement answered: its state in one line, then rows as table or JSON, the plan, or
  * advice.
  */
+
+import { copyText } from "../../kit/copy.ts";
 import { useEffect, useState, type VNode } from "../../kit/preact.ts";
 import { hrefOf, route } from "../../route/router.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
@@ -11,6 +13,7 @@ import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { showToast } from "../../ui/toast.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
 import { readAsName } from "../../values/read-as.ts";
 import { plural } from "../../values/show-value.ts";
 import type { StatementPrefix } from "../../values/statement-text.ts";
@@ -55,7 +58,7 @@ export function ResultView({ session, onStart }: ResultViewProps): VNode {
 
 async function copyRows(items: readonly unknown[]): Promise<void> {
   try {
-    await navigator.clipboard.writeText(JSON.stringify(items, null, 2));
+    await copyText(stringifyExact(items, 2));
     showToast({ text: `Copied ${plural(items.length, "row")}` });
   } catch {
     showToast({ text: "failed to copy: the browser does not allow it here", kind: "error" });

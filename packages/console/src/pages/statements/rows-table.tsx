@@ -9,6 +9,8 @@ import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Value } from "../../ui/value.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
+import { valueAt } from "../../values/names.ts";
 import { countText } from "../../values/show-value.ts";
 import { columnsOf, isNumberColumn } from "../../values/statement-result.ts";
 import { collectionOf } from "../../values/statement-text.ts";
@@ -82,12 +84,11 @@ function columnsFor(
 }
 
 function cellOf(row: unknown, name: string, collection: string | undefined): VNode {
-  const isObject = typeof row === "object" && row !== null;
-  const value = isObject ? (row as Readonly<Record<string, unknown>>)[name] : undefined;
+  const value = valueAt(row, [name]);
   if (name !== "_id" || collection === undefined || value === undefined) {
     return <Value value={value} />;
   }
-  const href = hrefOf("data", { collection, id: JSON.stringify(value) });
+  const href = hrefOf("data", { collection, id: stringifyExact(value) });
   return (
     <a class="id-link" href={href}>
       <Value value={value} />

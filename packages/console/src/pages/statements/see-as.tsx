@@ -2,6 +2,7 @@
  * See as: reads run with the permission of a key or of a user, so the result is what they would see.
  * The choice is in the address.
  */
+
 import { request } from "../../api/request.ts";
 import { ofApp } from "../../api/session.ts";
 import { useState, type VNode } from "../../kit/preact.ts";
@@ -11,6 +12,7 @@ import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
 import { type Choice, SelectField, TextArea, TextField } from "../../ui/field.tsx";
+import { stringifyExact } from "../../values/exact-json.ts";
 import { formatReadAs, parseReadAs, type ReadAs, readAsName } from "../../values/read-as.ts";
 import { readArguments } from "../../values/statement-text.ts";
 
@@ -143,5 +145,5 @@ function whoOf(as: ReadAs | undefined): string {
 
 function claimsText(as: ReadAs | undefined): string {
   const claims = as !== undefined && "claims" in as ? as.claims : undefined;
-  return claims === undefined ? "" : JSON.stringify(claims, null, 2);
+  return claims === undefined ? "" : stringifyExact(claims, 2);
 }

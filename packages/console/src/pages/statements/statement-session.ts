@@ -12,7 +12,7 @@ import {
 import { execute, type StatementResult } from "../../api/execute.ts";
 import { ApiError } from "../../api/request.ts";
 import { type Signal, signal } from "../../kit/preact.ts";
-import { stored } from "../../kit/stored.ts";
+import { stored, update } from "../../kit/stored.ts";
 import { placeIn } from "../../values/message-place.ts";
 import type { ReadAs } from "../../values/read-as.ts";
 import { readResult, type Shown } from "../../values/statement-result.ts";
@@ -241,8 +241,10 @@ export function sessionOf(app: string): StatementSession {
 
 function keepDraft(app: string, draft: Draft): void {
   if (draft.text.length > DRAFT_LENGTH_MAX) return;
-  const others = Object.entries(drafts.value).filter(([name]) => name !== app);
-  drafts.value = Object.fromEntries([...others.slice(1 - DRAFTS_MAX), [app, draft]]);
+  update(drafts, (all) => {
+    const others = Object.entries(all).filter(([name]) => name !== app);
+    return Object.fromEntries([...others.slice(1 - DRAFTS_MAX), [app, draft]]);
+  });
 }
 
 function isDrafts(value: unknown): boolean {
