@@ -2,6 +2,7 @@
  * Choices that a browser remembers, as signals. Where storage is not allowed they last as long as
  * the page.
  */
+import { StoredValue } from "../values/stored-value.ts";
 import { type Signal, signal } from "./preact.ts";
 
 const PREFIX = "bigpeer.console.";
@@ -16,26 +17,12 @@ export function stored<T>(
   isValid: (value: unknown) => boolean,
 ): Signal<T> {
   const key = PREFIX + name;
-  const value = signal(initial);
-  // The text in the storage as far as this tab knows: another one is of another tab.
-  let known: string | null = null;
-  let current: T = initial;
+  const kept = new StoredValue({ key, initial, isValid, storage: () => localStorage });
+  const value = signal(kept.value);
   const refresh = (): void => {
-    const text = read(key);
-    if (text === null || text === known) return;
-    known = text;
-    const found = parse(text);
-    if (!isValid(found)) return;
-    current = found as T;
-    value.value = current;
+    if (kept.refresh()) value.value = kept.value;
   };
-  refresh();
-  value.subscribe((next) => {
-    if (next === current) return;
-    current = next;
-    const text = JSON.stringify(next);
-    if (write(key, text)) known = text;
-  });
+  value.subscribe((next) => kept.set(next));
   addEventListener("storage", (event) => {
     if (event.key === key) refresh();
   });
@@ -47,30 +34,4 @@ export function stored<T>(
 export function update<T>(value: Signal<T>, change: (latest: T) => T): void {
   refreshers.get(value)?.();
   value.value = change(value.peek());
-}
-
-function read(key: string): string | null {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whether it is written. Where storage is full or forbidden, the choice lasts as long as the page. */
-function write(key: string, text: string): boolean {
-  try {
-    localStorage.setItem(key, text);
-    return true;
-  } catch {
-    return false;
-  }
 }
