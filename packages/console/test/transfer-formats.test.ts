@@ -7,6 +7,7 @@ import { columnsOf, fieldsOf, formatColumns } from "../src/data/columns.ts";
 import { CsvReader, csvHead, csvLine } from "../src/data/csv.ts";
 import { NdjsonReader } from "../src/data/ndjson.ts";
 import { sampleData } from "../src/data/sample-data.ts";
+import { stringifyExact } from "../src/values/exact-json.ts";
 
 interface Reader {
   push(piece: string): readonly unknown[];
@@ -43,7 +44,7 @@ test("CSV that is written is read as the same documents, in pieces of any size",
         return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined));
       });
       const found = readInPieces(new CsvReader(), `${text}\r\n`, size);
-      expect(JSON.stringify(found)).toBe(JSON.stringify(expected));
+      expect(stringifyExact(found)).toBe(stringifyExact(expected));
     }),
   );
 });
