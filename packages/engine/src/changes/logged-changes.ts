@@ -128,7 +128,7 @@ function* chunkOf(
   for (let i = found.length - 1; i >= 0; i--) {
     const { idKey, ...change } = found[i] as FoundChange;
     const { collection, id, removed, transaction } = change;
-    const name = `${collection}\n${idKey}`;
+    const name = `${collection.length} ${collection}${idKey}`;
     const { txnId } = transaction;
     const fields = fieldsOf.has(name)
       ? fieldsOf.get(name)

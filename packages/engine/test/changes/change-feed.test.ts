@@ -1,4 +1,4 @@
-import type { Operation, Value, ValueObject } from "@bigpeer/protocol";
+import { documentId, type Operation, type Value, type ValueObject } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../protocol/test/support/test-size.ts";
@@ -124,6 +124,23 @@ test("[C2] entering the query is an insert, leaving it is a leave", async () => 
     ["leave", 1],
     ["update", 2],
     ["delete", 2],
+  ]);
+});
+
+test("[C1] documents are told apart, whatever characters their collections and ids have", async () => {
+  const { feed, write } = await openFeed();
+  const reader = feed.open({});
+  const key = documentId("x").key;
+  const tag = key.slice(0, key.indexOf("x"));
+  const others = `a\n${tag}b`;
+  await write(insert(`b\n${tag}x`, { of: "a" }, "a"), insert("x", { of: "others" }, others));
+  const found = (await changesOf(reader)).map(({ collection, document }) => [
+    collection,
+    document?.["of"],
+  ]);
+  expect(found).toEqual([
+    ["a", "a"],
+    [others, "others"],
   ]);
 });
 
