@@ -163,18 +163,22 @@ export class FeedReader implements ChangeReader, GroupMember {
       if (failure !== undefined) throw failure;
       if (this.#transition !== undefined) {
         const lines = await this.#continueTransition(this.#transition);
-        if (lines.length > 0 || this.#transition === undefined) return this.#batch(lines, false);
+        const isOver = this.#transition === undefined || this.#isWoken;
+        if (lines.length > 0 || isOver) return this.#batch(lines, false);
         continue;
       }
       if (this.#position.row !== undefined) {
         const lines = await this.#rows(this.#position.row);
         if (lines.length > 0) return this.#batch(lines, false);
-        if (this.#position.row === undefined) return this.#batch([], false);
+        if (this.#position.row === undefined || this.#isWoken) return this.#batch([], false);
         continue;
       }
       const lines = this.#rest.length > 0 ? this.#rest : await this.#following();
       if (lines.length > 0) return this.#take(lines, length);
-      if (comparePositions(this.#position, this.#feed.position) < 0) continue;
+      if (comparePositions(this.#position, this.#feed.position) < 0) {
+        if (this.#isWoken && !this.#isClosed) return this.#batch([], false);
+        continue;
+      }
       if (hasWaited) return this.#batch([], true);
       hasWaited = true;
       await this.#wait();

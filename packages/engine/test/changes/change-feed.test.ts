@@ -348,6 +348,36 @@ test("[C11] a reader that does not read holds nothing, and gets everything later
   expect(changes.map(({ id }) => id)).toEqual(Array.from({ length: 100 }, (_, i) => i));
 });
 
+test("[C11] large rows at the beginning come in batches of bounded size", async () => {
+  const { feed, write } = await openFeed();
+  const text = "x".repeat(100_000);
+  for (let i = 0; i < 30; i++) await write(insert(i, { text }));
+  const reader = feed.open({ collection: "cars", isInitial: true });
+  const ids: unknown[] = [];
+  while (reader.isInitial) {
+    const { lines } = await reader.next();
+    expect(lines.length).toBeLessThan(5);
+    for (const { change } of lines) ids.push(change?.id);
+  }
+  expect(ids).toEqual(Array.from({ length: 30 }, (_, i) => i));
+});
+
+test.each([
+  ["of the log", { since: "0" }],
+  ["of the rows", { isInitial: true }],
+])("a reader that is woken in a long search %s says how far it is", async (_, request) => {
+  const { feed, write } = await openFeed();
+  await write(...Array.from({ length: 2_000 }, (_each, i) => insert(i, { n: 1 })));
+  const reader = feed.open({ collection: "cars", query: "n == 2", ...request });
+  const { cursor } = reader;
+  const reading = reader.next();
+  reader.wake();
+  const batch = await reading;
+  expect(batch).toMatchObject({ lines: [], isCurrent: false });
+  expect(batch.cursor).not.toBe(cursor);
+  expect(await changesOf(reader)).toEqual([]);
+});
+
 describe("a reader that opens or closes while changes are read for others", () => {
   /** Each step of a reading is a slice, and `onPause` runs before the next one. */
   function withPauses(onPause: (pause: number) => void): TestPlatform {

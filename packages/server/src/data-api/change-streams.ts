@@ -183,7 +183,11 @@ export class ChangeStreams<App extends FeedApp> {
       this.#options.totals.shares.give(owner);
       use.release();
     };
-    return { kind: "live", run: (sink) => stream.run(sink).finally(leave), drop: leave };
+    const drop = (): void => {
+      stream.drop();
+      leave();
+    };
+    return { kind: "live", run: (sink) => stream.run(sink).finally(leave), drop };
   }
 
   #callerFinder(request: HttpRequest, place: Place, authorization: string | undefined): FindCaller {
