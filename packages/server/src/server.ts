@@ -333,7 +333,11 @@ export class RunningServer {
         this.#links.rolesChanged();
         this.#deliveries.rolesChanged();
       },
-      onCutOff: () => this.#sync.dismissAll("this node is cut off from its cluster"),
+      onCutOff: () => {
+        this.#sync.dismissAll("this node is cut off from its cluster");
+        this.#changes?.dismissAll();
+        this.#management?.dismissStreams();
+      },
       onFatal: this.#onFatal,
     });
     const { stores, upkeep } = this.#cluster;

@@ -117,9 +117,14 @@ export class ChangeFeed implements FeedHost {
     return reader;
   }
 
-  /** The transaction of a cursor; undefined for `0`. Throws `changes.cursor`. */
+  /**
+   * The transaction of a cursor; undefined for `0` and for a cursor of another history, whose
+   * transaction this store never reaches. Throws `changes.cursor`.
+   */
   transactionOf(cursor: string): number | undefined {
-    return cursor === "0" ? undefined : readCursor(cursor).at.txnId;
+    if (cursor === "0") return undefined;
+    const { historyId, at } = readCursor(cursor);
+    return historyId === this.historyId ? at.txnId : undefined;
   }
 
   /** The oldest position that the log still has. */

@@ -227,6 +227,8 @@ test("[C5] a cursor of another history is gone", async () => {
   const store = await Store.open(storage, platform);
   const copied = new ChangeFeed({ store, platform, appId: "test" });
   expect(() => copied.open({ since: cursor })).toThrow("another history");
+  expect(feed.transactionOf(cursor)).toBe(1);
+  expect(copied.transactionOf(cursor), "a node of a cluster must not wait for it").toBeUndefined();
 });
 
 test.each(["1", "x", "abc.1", `${"0".repeat(32)}.1.r00`, `${"0".repeat(32)}.-1`])(

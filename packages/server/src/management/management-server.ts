@@ -170,6 +170,11 @@ export class ManagementServer {
     this.#http.reloadTls();
   }
 
+  /** See ChangeStreams. */
+  dismissStreams(): void {
+    this.#changes?.dismissAll();
+  }
+
   /** Finishes requests in progress within a time limit. Repeated calls are harmless. */
   close(): Promise<void> {
     this.#changes?.close();
