@@ -46,11 +46,19 @@ export class JetStreamSender implements Sender {
   }
 
   /** A publication cannot be taken back, but the delivery need not wait for it. */
-  send(message: Message, signal: AbortSignal): Promise<SendOutcome> {
+  async send(message: Message, signal: AbortSignal): Promise<SendOutcome> {
+    if (signal.aborted) return STOPPED;
+    let onAbort = (): void => {};
     const aborted = new Promise<SendOutcome>((resolve) => {
-      signal.addEventListener("abort", () => resolve(STOPPED), { once: true });
+      onAbort = () => resolve(STOPPED);
+      signal.addEventListener("abort", onAbort);
     });
-    return Promise.race([this.#publishAll(message, signal), aborted]);
+    try {
+      return await Promise.race([this.#publishAll(message, signal), aborted]);
+    } finally {
+      // The signal lives as long as the delivery.
+      signal.removeEventListener("abort", onAbort);
+    }
   }
 
   async #publishAll({ payload }: Message, signal: AbortSignal): Promise<SendOutcome> {
