@@ -43,7 +43,7 @@ export interface FeedHost {
   readonly platform: Platform;
   /** The groups have all lines up to here. */
   readonly position: Position;
-  read<T>(work: (snapshot: StoreSnapshot) => Steps<T>): Promise<T>;
+  read<T>(work: (snapshot: StoreSnapshot) => Steps<T>, groups: readonly ReaderGroup[]): Promise<T>;
   groupOf(filter: FeedFilter): ReaderGroup;
   dropIfEmpty(group: ReaderGroup): void;
   leave(reader: GroupMember): void;
@@ -236,7 +236,7 @@ export class FeedReader implements ChangeReader, GroupMember {
     const at = this.#position;
     const feed = this.#feed;
     const nowMs = feed.platform.now();
-    const { lines, through } = await feed.read(function* read(snapshot): Steps<RowLines> {
+    const readRows = function* read(snapshot: StoreSnapshot): Steps<RowLines> {
       const piece = yield* piecesOf(feed, snapshot, { at, row, groups: [group] });
       const found: PlacedLine[] = [];
       for (const { place, document } of piece.rows) {
@@ -248,7 +248,8 @@ export class FeedReader implements ChangeReader, GroupMember {
         yield;
       }
       return { lines: found, through: piece.through };
-    });
+    };
+    const { lines, through } = await feed.read(readRows, [group]);
     if (group !== this.#group) return [];
     const { txnId } = at;
     this.#position = through === undefined ? { txnId } : { txnId, row: through };
@@ -263,7 +264,7 @@ export class FeedReader implements ChangeReader, GroupMember {
     const { row: end, ...at } = this.#position;
     const nowMs = feed.platform.now();
     const groups = [group, ...transition.groups];
-    const { lines, through } = await feed.read(function* read(snapshot): Steps<RowLines> {
+    const readRows = function* read(snapshot: StoreSnapshot): Steps<RowLines> {
       const piece = yield* piecesOf(feed, snapshot, { at, row: transition.row ?? NO_ROW, groups });
       const found: PlacedLine[] = [];
       for (const { place, document } of piece.rows) {
@@ -282,7 +283,8 @@ export class FeedReader implements ChangeReader, GroupMember {
       }
       const isOver = piece.through === undefined || (end && !isAfter(end, piece.through));
       return { lines: found, through: isOver === true ? undefined : piece.through };
-    });
+    };
+    const { lines, through } = await feed.read(readRows, groups);
     if (this.#transition !== transition) return [];
     transition.row = through;
     if (through === undefined) {

@@ -1,10 +1,11 @@
 import { documentId, type Operation, type Value, type ValueObject } from "@bigpeer/protocol";
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { runs } from "../../../protocol/test/support/test-size.ts";
 import { ChangeFeed } from "../../src/changes/change-feed.ts";
 import { ChangesGone } from "../../src/changes/cursor.ts";
 import type { ChangeBatch, ChangeLine, ChangeReader, FeedLine } from "../../src/changes/reader.ts";
+import { MatchIndex } from "../../src/query/live/match-index.ts";
 import { Authority } from "../../src/query/permission/authority.ts";
 import { readPermissions } from "../../src/query/permission/permissions.ts";
 import { renewIdentity } from "../../src/store/identity.ts";
@@ -425,6 +426,34 @@ describe("a reader that opens or closes while changes are read for others", () =
       const first = lines[0]?.txnId ?? 0;
       const expected = ids.flatMap((id) => [id, `end ${first + id}`]);
       expect(found, `opened at pause ${moment}`).toEqual(expected);
+    }
+  });
+
+  test("[C11] leaves no filter behind, whenever it closes while the log is read for it", async () => {
+    const filters = new Set<unknown>();
+    const { add, remove: drop } = MatchIndex.prototype;
+    vi.spyOn(MatchIndex.prototype, "add").mockImplementation(function added(this: never, ...of) {
+      const entry = add.apply(this, of);
+      filters.add(entry);
+      return entry;
+    });
+    vi.spyOn(MatchIndex.prototype, "remove").mockImplementation(function removed(this: never, of) {
+      filters.delete(of);
+      drop.call(this, of);
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    for (let moment = 1; moment <= ids.length; moment++) {
+      let pausesLeft = Infinity;
+      const platform = withPauses(() => {
+        if (--pausesLeft === 0) leaving.close();
+      });
+      const { feed, write } = await openFeed(platform);
+      await write(...ids.map((id) => insert(id, { n: id })));
+      const leaving = feed.open({ collection: "cars", query: "n >= 0", since: "0" });
+      pausesLeft = moment;
+      await leaving.next();
+      leaving.close();
+      expect(filters.size, `closed at pause ${moment}`).toBe(0);
     }
   });
 

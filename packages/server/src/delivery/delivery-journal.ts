@@ -8,7 +8,7 @@
  */
 
 import type { Store, View } from "@bigpeer/engine/store";
-import { type CatalogOperation, isObject, type Value, type ValueObject } from "@bigpeer/protocol";
+import { type CatalogOperation, isObject, type Value } from "@bigpeer/protocol";
 import type { Destination } from "../registry/destination.ts";
 
 /** Why deliveries do not go on by themselves. */
