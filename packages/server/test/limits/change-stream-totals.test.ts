@@ -20,7 +20,7 @@ function listener(totals: ChangeStreamTotals, credentialId: string, refused: str
     return { use: { app: APP, release: () => undefined }, app: APP, credential } as never;
   };
   const { endpoints } = new ChangeStreams({
-    gate: { authenticate, authenticateAgain: authenticate },
+    gate: { authenticate, authenticateAgain: authenticate, isServing: true },
     transactionWaitMs: 0,
     elapsed: () => 0,
     totals,
