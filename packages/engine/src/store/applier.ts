@@ -182,7 +182,7 @@ export class Applier {
     }
     const document = this.#documents.open(number, idKey);
     // It may have been guarded before this transaction created its collection.
-    if (!document.isGuarded && this.#unknown?.has(nameOf(collection, idKey)) !== true) {
+    if (!document.isGuarded && this.#unknown?.has(`${idKey}/${collection}`) !== true) {
       this.#guards = added(this.#guards, [collection, id, document.previous]);
     }
     document.isGuarded = true;
@@ -190,7 +190,7 @@ export class Applier {
   }
 
   #guardUnknown(collection: string, id: Value, idKey: string): void {
-    const name = nameOf(collection, idKey);
+    const name = `${idKey}/${collection}`;
     this.#unknown ??= new Set();
     if (this.#unknown.has(name)) return;
     this.#unknown.add(name);
@@ -596,9 +596,4 @@ export class Applier {
   #sawTime(time: number): void {
     if (time > this.#head.time) this.#head.time = time;
   }
-}
-
-/** Unambiguous: names of collections and ids may have any characters. */
-function nameOf(collection: string, idKey: string): string {
-  return `${collection.length} ${collection}${idKey}`;
 }

@@ -223,6 +223,13 @@ export class ChangeStreams<App extends FeedApp> {
   }
 }
 
+/** Ends what a node serves that is cut off from its cluster. */
+export function dismissAll(
+  served: readonly ({ dismissAll(reason: string): void } | undefined)[],
+): void {
+  for (const each of served) each?.dismissAll("this node is cut off from its cluster");
+}
+
 function headersOf({ contentType }: ChangeFormat): { readonly [name: string]: string } {
   return {
     "content-type": contentType,

@@ -48,16 +48,15 @@ export class JetStreamSender implements Sender {
   /** A publication cannot be taken back, but the delivery need not wait for it. */
   async send(message: Message, signal: AbortSignal): Promise<SendOutcome> {
     if (signal.aborted) return STOPPED;
-    let onAbort = (): void => {};
+    // The signal lives as long as the delivery: it must not keep a listener of each message.
+    const sent = new AbortController();
     const aborted = new Promise<SendOutcome>((resolve) => {
-      onAbort = () => resolve(STOPPED);
-      signal.addEventListener("abort", onAbort);
+      signal.addEventListener("abort", () => resolve(STOPPED), { signal: sent.signal });
     });
     try {
       return await Promise.race([this.#publishAll(message, signal), aborted]);
     } finally {
-      // The signal lives as long as the delivery.
-      signal.removeEventListener("abort", onAbort);
+      sent.abort();
     }
   }
 

@@ -170,9 +170,9 @@ export class ManagementServer {
     this.#http.reloadTls();
   }
 
-  /** See ChangeStreams. */
-  dismissStreams(): void {
-    this.#changes?.dismissAll();
+  /** Streams of changes of the console. */
+  get streams(): Pick<DataApi["changes"], "dismissAll"> | undefined {
+    return this.#changes;
   }
 
   /** Finishes requests in progress within a time limit. Repeated calls are harmless. */

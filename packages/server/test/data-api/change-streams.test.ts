@@ -324,17 +324,17 @@ describe("an answer of a gate", () => {
   });
 
   test("[C24] on a node that is cut off ends as closing: the credential may be valid", async () => {
-    const opened = await openStream();
-    const text = textOf(opened);
-    opened.gate.isServing = false;
-    opened.streams.registryChanged();
+    const stream = await openStream();
+    const text = textOf(stream);
+    stream.gate.isServing = false;
+    stream.streams.registryChanged();
     expect(await text).toContain('{"marker":"end","reason":"closing"}');
   });
 
   test("[C24] ends as closing when all are dismissed", async () => {
-    const opened = await openStream();
-    const text = textOf(opened);
-    opened.streams.dismissAll();
+    const stream = await openStream();
+    const text = textOf(stream);
+    stream.streams.dismissAll();
     expect(await text).toContain('{"marker":"end","reason":"closing"}');
   });
 });

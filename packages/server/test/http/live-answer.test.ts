@@ -7,7 +7,7 @@ import { type LiveExchange, sendLive } from "../../src/http/live-answer.ts";
 /** Runs the time-out of an answer of which so many bytes were not taken. */
 async function timeOutWith(writableLength: number): Promise<{ isCut: boolean }> {
   let onIdle = (): void => {};
-  const destroy = vi.fn();
+  const destroy = vi.fn<() => void>();
   const response = {
     writableLength,
     setTimeout: (_: number, listener: () => void) => {
@@ -23,7 +23,7 @@ async function timeOutWith(writableLength: number): Promise<{ isCut: boolean }> 
     run: async () => onIdle(),
     drop: () => {},
   };
-  const onCut = vi.fn();
+  const onCut = vi.fn<() => void>();
   await sendLive(content, exchange as LiveExchange, onCut);
   expect(onCut.mock.calls.length).toBe(destroy.mock.calls.length);
   return { isCut: destroy.mock.calls.length > 0 };
