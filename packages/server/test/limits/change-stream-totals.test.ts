@@ -10,7 +10,8 @@ import type { Answer, LiveContent } from "../../src/http/answer.ts";
 import { ChangeStreamTotals } from "../../src/limits/change-stream-totals.ts";
 import { handMadeRequest } from "../support/hand-made-request.ts";
 
-const APP = { id: "app", changes: { open: () => ({}) } } as unknown as FeedApp;
+const READER = { close: () => undefined };
+const APP = { id: "app", changes: { open: () => READER } } as unknown as FeedApp;
 const PLACE = { appId: "app", version: undefined, parameters: {}, query: "" };
 
 /** The endpoint of a listener whose callers all have one credential. */
