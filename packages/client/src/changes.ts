@@ -56,7 +56,10 @@ export interface ChangesOptions {
   readonly view?: "document" | "fields" | undefined;
   /** Ends the iteration with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with each cursor, also of positions between changes. */
+  /**
+   * Called with each cursor, also of positions between changes; with that of a change after the loop
+   * has handled it. The iteration ends with what it throws.
+   */
   readonly onCursor?: ((cursor: string) => void) | undefined;
   /**
    * Called when the connection is lost or not made, before the next attempt. The iteration ends with
@@ -91,6 +94,15 @@ export async function* changesOf<T>(
 ): AsyncGenerator<Change<T>, void, void> {
   const { signal, onCursor, onLost } = options;
   let cursor = options.since;
+  let fault: { readonly error: unknown } | undefined;
+  const noteCursor = (position: string): void => {
+    try {
+      onCursor?.(position);
+    } catch (error) {
+      fault = { error };
+      throw error;
+    }
+  };
   for (let failures = 0; ; ) {
     const ending = new AbortController();
     const onAbort = (): void => ending.abort(signal?.reason);
@@ -100,16 +112,19 @@ export async function* changesOf<T>(
       signal?.throwIfAborted();
       const body = await open(send, { ...options, since: cursor }, ending.signal);
       for await (const line of linesOf(body, () => ending.abort())) {
-        failures = 0;
+        signal?.throwIfAborted();
         if (line.marker === "end") {
           if (line.reason !== "closing") throw endOf(line);
           break;
         }
+        // A server that closes at once begins its streams, too: these are no reason to hurry.
+        if (line.marker !== "ready") failures = 0;
         cursor = line.cursor;
         if (line.type !== undefined) yield line as unknown as Change<T>;
-        onCursor?.(cursor);
+        noteCursor(cursor);
       }
     } catch (error) {
+      if (fault !== undefined) throw fault.error;
       signal?.throwIfAborted();
       reason = error instanceof BigPeerError ? error : lostConnection((error as Error).message);
       if (!reason.isTransient) throw error;

@@ -1,11 +1,12 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { testHost } from "../../node/test/support/store-host.ts";
 import { startServer } from "../../server/src/server.ts";
 import { DataApi } from "../../server/test/support/data-api.ts";
 import { testConfig } from "../../server/test/support/test-config.ts";
-import type { Change } from "../src/changes.ts";
+import { type Change, changesOf } from "../src/changes.ts";
 import { BigPeerClient } from "../src/client.ts";
 import { BigPeerError } from "../src/error.ts";
+import type { Send } from "../src/request.ts";
 
 async function openClient(): Promise<{ api: DataApi; client: BigPeerClient; cuts: () => void }> {
   const config = testConfig();
@@ -27,6 +28,20 @@ async function openClient(): Promise<{ api: DataApi; client: BigPeerClient; cuts
   };
   return { api, client, cuts };
 }
+
+/** A server whose streams have these lines, and end. */
+function streamsOf(...lines: readonly object[]): { send: Send; sent: () => number } {
+  let count = 0;
+  const send = async (): Promise<unknown> => {
+    count++;
+    return new Response(lines.map((line) => `${JSON.stringify(line)}\n`).join("")).body;
+  };
+  return { send: send as Send, sent: () => count };
+}
+
+const READY = { marker: "ready", cursor: "c0" };
+const ONE = { type: "insert", id: 1, cursor: "c1" };
+const TWO = { type: "insert", id: 2, cursor: "c2" };
 
 test("changes begin with the rows and go on, also after the connection was cut", async () => {
   const { api, client, cuts } = await openClient();
@@ -120,4 +135,52 @@ test("onLost gets the reason of each lost connection, and may end the loop", asy
   await expect(loop()).rejects.toThrow("enough");
   expect(reasons).toEqual(["client.network", "client.network"]);
   await api.server.close();
+});
+
+test("a change is handled before onCursor gets its cursor, and what onCursor throws ends the loop", async () => {
+  const { send } = streamsOf(READY, ONE, TWO);
+  const events: unknown[] = [];
+  const onCursor = (cursor: string): void => {
+    events.push(cursor);
+    if (cursor === "c1") throw new Error("no space left");
+  };
+  const loop = async (): Promise<void> => {
+    for await (const { id } of changesOf(send, { onCursor })) events.push(id);
+  };
+  await expect(loop()).rejects.toThrow("no space left");
+  expect(events).toEqual(["c0", 1, "c1"]);
+});
+
+test("after the signal no change comes, also none that has arrived", async () => {
+  const { send } = streamsOf(READY, ONE, TWO);
+  const ending = new AbortController();
+  const ids: unknown[] = [];
+  const loop = async (): Promise<void> => {
+    for await (const { id } of changesOf(send, { signal: ending.signal })) {
+      ids.push(id);
+      ending.abort(new Error("enough"));
+    }
+  };
+  await expect(loop()).rejects.toThrow("enough");
+  expect(ids).toEqual([1]);
+});
+
+test("the pauses before a server that ends each stream at once become longer", async () => {
+  vi.useFakeTimers();
+  vi.spyOn(Math, "random").mockReturnValue(1);
+  onTestFinished(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+  const { send, sent } = streamsOf(READY, { marker: "end", reason: "closing", cursor: "c0" });
+  const ending = new AbortController();
+  const ended = changesOf(send, { signal: ending.signal })
+    .next()
+    .catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(sent()).toBeGreaterThan(3);
+  expect(sent()).toBeLessThan(10);
+  const reason = new Error("enough");
+  ending.abort(reason);
+  expect(await ended).toBe(reason);
 });

@@ -23,7 +23,7 @@ import type { Cluster } from "./cluster/cluster.ts";
 import type { Config } from "./config/config.ts";
 import { markDataFolder, prepareDataFolder } from "./config/data-folder.ts";
 import { VERSION } from "./config/version.ts";
-import type { ChangeStreams } from "./data-api/change-streams.ts";
+import { type ChangeStreams, dismissAll } from "./data-api/change-streams.ts";
 import { createDataApi, type DataApiOptions } from "./data-api/data-api.ts";
 import { Deliveries } from "./delivery/deliveries.ts";
 import { withHeader } from "./http/answer.ts";
@@ -333,7 +333,7 @@ export class RunningServer {
         this.#links.rolesChanged();
         this.#deliveries.rolesChanged();
       },
-      onCutOff: () => this.#sync.dismissAll("this node is cut off from its cluster"),
+      onCutOff: () => dismissAll([this.#sync, this.#changes, this.#management?.streams]),
       onFatal: this.#onFatal,
     });
     const { stores, upkeep } = this.#cluster;

@@ -24,7 +24,7 @@ import { type FeedFilter, feedFilter } from "./filter.ts";
 import { type ChangeTexts, changeLine, endLine, type PlacedLine, textsOf } from "./line.ts";
 import { byTransaction, type LoggedChange, readChunk } from "./logged-changes.ts";
 import type { ChangeReader, ChangesRequest } from "./reader.ts";
-import { ReaderGroup, type TailSum } from "./reader-group.ts";
+import { type GroupMember, ReaderGroup, type TailSum } from "./reader-group.ts";
 
 export interface ChangeFeedOptions {
   readonly store: Store;
@@ -117,9 +117,14 @@ export class ChangeFeed implements FeedHost {
     return reader;
   }
 
-  /** The transaction of a cursor; undefined for `0`. Throws `changes.cursor`. */
+  /**
+   * The transaction of a cursor; undefined for `0` and for a cursor of another history, whose
+   * transaction this store never reaches. Throws `changes.cursor`.
+   */
   transactionOf(cursor: string): number | undefined {
-    return cursor === "0" ? undefined : readCursor(cursor).at.txnId;
+    if (cursor === "0") return undefined;
+    const { historyId, at } = readCursor(cursor);
+    return historyId === this.historyId ? at.txnId : undefined;
   }
 
   /** The oldest position that the log still has. */
@@ -157,8 +162,27 @@ export class ChangeFeed implements FeedHost {
     if (this.#groups.size === 0) this.#end();
   }
 
-  /** Reads from one snapshot in slices; again if the store has ended the snapshot. */
-  async read<T>(work: (snapshot: StoreSnapshot) => Steps<T>): Promise<T> {
+  /**
+   * Reads from one snapshot in slices; again if the store has ended the snapshot. The groups keep
+   * their filters until it ends, also without a reader.
+   */
+  async read<T>(
+    work: (snapshot: StoreSnapshot) => Steps<T>,
+    groups: readonly ReaderGroup[] = [],
+  ): Promise<T> {
+    const reading: GroupMember = { wake: () => {} };
+    for (const group of groups) group.members.add(reading);
+    try {
+      return await this.#readAgain(work);
+    } finally {
+      for (const group of groups) {
+        group.members.delete(reading);
+        this.dropIfEmpty(group);
+      }
+    }
+  }
+
+  async #readAgain<T>(work: (snapshot: StoreSnapshot) => Steps<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const snapshot = this.store.snapshot();
       try {
@@ -176,7 +200,7 @@ export class ChangeFeed implements FeedHost {
     const key = `${group.filter.key}\n${from.txnId}.${from.index ?? ""}`;
     const known = this.#shared.get(key);
     if (known !== undefined) return known;
-    const reading = this.read((snapshot) => this.#logged(snapshot, group, from));
+    const reading = this.read((snapshot) => this.#logged(snapshot, group, from), [group]);
     this.#shared.set(key, reading);
     reading.then(
       (logged) => this.#share(key, logged),

@@ -43,7 +43,7 @@ export interface FeedHost {
   readonly platform: Platform;
   /** The groups have all lines up to here. */
   readonly position: Position;
-  read<T>(work: (snapshot: StoreSnapshot) => Steps<T>): Promise<T>;
+  read<T>(work: (snapshot: StoreSnapshot) => Steps<T>, groups: readonly ReaderGroup[]): Promise<T>;
   groupOf(filter: FeedFilter): ReaderGroup;
   dropIfEmpty(group: ReaderGroup): void;
   leave(reader: GroupMember): void;
@@ -163,18 +163,22 @@ export class FeedReader implements ChangeReader, GroupMember {
       if (failure !== undefined) throw failure;
       if (this.#transition !== undefined) {
         const lines = await this.#continueTransition(this.#transition);
-        if (lines.length > 0 || this.#transition === undefined) return this.#batch(lines, false);
+        const isOver = this.#transition === undefined || this.#isWoken;
+        if (lines.length > 0 || isOver) return this.#batch(lines, false);
         continue;
       }
       if (this.#position.row !== undefined) {
         const lines = await this.#rows(this.#position.row);
         if (lines.length > 0) return this.#batch(lines, false);
-        if (this.#position.row === undefined) return this.#batch([], false);
+        if (this.#position.row === undefined || this.#isWoken) return this.#batch([], false);
         continue;
       }
       const lines = this.#rest.length > 0 ? this.#rest : await this.#following();
       if (lines.length > 0) return this.#take(lines, length);
-      if (comparePositions(this.#position, this.#feed.position) < 0) continue;
+      if (comparePositions(this.#position, this.#feed.position) < 0) {
+        if (this.#isWoken && !this.#isClosed) return this.#batch([], false);
+        continue;
+      }
       if (hasWaited) return this.#batch([], true);
       hasWaited = true;
       await this.#wait();
@@ -232,7 +236,7 @@ export class FeedReader implements ChangeReader, GroupMember {
     const at = this.#position;
     const feed = this.#feed;
     const nowMs = feed.platform.now();
-    const { lines, through } = await feed.read(function* read(snapshot): Steps<RowLines> {
+    const readRows = function* read(snapshot: StoreSnapshot): Steps<RowLines> {
       const piece = yield* piecesOf(feed, snapshot, { at, row, groups: [group] });
       const found: PlacedLine[] = [];
       for (const { place, document } of piece.rows) {
@@ -244,7 +248,8 @@ export class FeedReader implements ChangeReader, GroupMember {
         yield;
       }
       return { lines: found, through: piece.through };
-    });
+    };
+    const { lines, through } = await feed.read(readRows, [group]);
     if (group !== this.#group) return [];
     const { txnId } = at;
     this.#position = through === undefined ? { txnId } : { txnId, row: through };
@@ -259,7 +264,7 @@ export class FeedReader implements ChangeReader, GroupMember {
     const { row: end, ...at } = this.#position;
     const nowMs = feed.platform.now();
     const groups = [group, ...transition.groups];
-    const { lines, through } = await feed.read(function* read(snapshot): Steps<RowLines> {
+    const readRows = function* read(snapshot: StoreSnapshot): Steps<RowLines> {
       const piece = yield* piecesOf(feed, snapshot, { at, row: transition.row ?? NO_ROW, groups });
       const found: PlacedLine[] = [];
       for (const { place, document } of piece.rows) {
@@ -278,7 +283,8 @@ export class FeedReader implements ChangeReader, GroupMember {
       }
       const isOver = piece.through === undefined || (end && !isAfter(end, piece.through));
       return { lines: found, through: isOver === true ? undefined : piece.through };
-    });
+    };
+    const { lines, through } = await feed.read(readRows, groups);
     if (this.#transition !== transition) return [];
     transition.row = through;
     if (through === undefined) {

@@ -7,7 +7,7 @@ import { documentId, isDocumentOperation, type Value, type ValueObject } from "@
 import type { Steps } from "../steps.ts";
 import { imageBefore, loggedIds, operationsOf } from "../store/change-log.ts";
 import { transactionRange } from "../store/keys.ts";
-import type { Before, Writer } from "../store/records.ts";
+import { approximateSize, type Before, type Writer } from "../store/records.ts";
 import type { StoreSnapshot } from "../store/store.ts";
 import type { StoredDocument } from "../store/view.ts";
 import type { Position } from "./cursor.ts";
@@ -50,9 +50,16 @@ export interface ChunkBounds {
   readonly transactions: number;
   /** Approximate bytes of the records after which it ends. */
   readonly bytes: number;
+  /** The same of the documents before and after the changes. A chunk has at least one change. */
+  readonly imageBytes: number;
 }
 
-export const CHUNK_BOUNDS: ChunkBounds = { changes: 256, transactions: 4096, bytes: 1024 * 1024 };
+export const CHUNK_BOUNDS: ChunkBounds = {
+  changes: 256,
+  transactions: 4096,
+  bytes: 1024 * 1024,
+  imageBytes: 8 * 1024 * 1024,
+};
 
 /** Changes that are looked at between two pauses. */
 const PER_PAUSE = 64;
@@ -97,7 +104,7 @@ export function* readChunk(
       const { collection } = operation;
       if (!source.isWanted(collection)) continue;
       if (found.length >= bounds.changes) {
-        return yield* chunkOf(source, found, { through, ended });
+        return yield* chunkOf(source, found, { through, ended, bounds });
       }
       const { id, key: idKey } = documentId(operation.id);
       const isEvicted = operation.kind === "evict";
@@ -108,39 +115,61 @@ export function* readChunk(
     ended.add(txnId);
     bytes += size;
     if (bytes > bounds.bytes || ++transactions >= bounds.transactions) {
-      return yield* chunkOf(source, found, { through, ended });
+      return yield* chunkOf(source, found, { through, ended, bounds });
     }
     yield;
   }
   // Ids are not used without gaps: the rest of the log is empty.
   if (through.index === undefined && through.txnId < last) through = { txnId: last };
-  return yield* chunkOf(source, found, { through, ended });
+  return yield* chunkOf(source, found, { through, ended, bounds });
 }
 
-/** Rebuilds the images: from the end of the chunk back, so that each document is found once. */
+/** The chunk with the images of its changes; a part of it if they are too large together. */
 function* chunkOf(
+  source: ChunkSource,
+  found: readonly FoundChange[],
+  { bounds, ...end }: Omit<ChangeChunk, "changes"> & { readonly bounds: ChunkBounds },
+): Steps<ChangeChunk> {
+  for (let count = found.length; ; count = Math.ceil(count / 2)) {
+    const part = found.slice(0, count);
+    const changes = yield* withImages(source, part, count > 1 ? bounds.imageBytes : Infinity);
+    if (changes === undefined) continue;
+    const last = part.at(-1);
+    if (last === undefined || count === found.length) return { changes, ...end };
+    const { index, transaction } = last;
+    const { txnId } = transaction;
+    const ended = new Set(Array.from(end.ended).filter((id) => id < txnId));
+    return { changes, through: { txnId, index }, ended };
+  }
+}
+
+/** Goes from the end back, so that each document is found once. Undefined beyond the bound. */
+function* withImages(
   { snapshot, images }: ChunkSource,
   found: readonly FoundChange[],
-  { through, ended }: Omit<ChangeChunk, "changes">,
-): Steps<ChangeChunk> {
+  bytesMax: number,
+): Steps<readonly LoggedChange[] | undefined> {
   const fieldsOf = new Map<string, ValueObject | undefined>();
   const changes: LoggedChange[] = [];
+  let bytes = 0;
   for (let i = found.length - 1; i >= 0; i--) {
     const { idKey, ...change } = found[i] as FoundChange;
     const { collection, id, removed, transaction } = change;
-    const name = `${collection}\n${idKey}`;
+    const name = `${collection.length} ${collection}${idKey}`;
     const { txnId } = transaction;
     const fields = fieldsOf.has(name)
       ? fieldsOf.get(name)
       : yield* images.after(snapshot, { collection, idKey }, txnId, !change.isEvicted);
     const older = imageBefore(removed, fields);
     fieldsOf.set(name, older);
+    bytes += approximateSize(fields ?? null) + approximateSize(older ?? null);
+    if (bytes > bytesMax) return undefined;
     const after = fields && { id, fields, types: undefined };
     const before = older && { id, fields: older, types: undefined };
     changes.push({ ...change, before, after });
     if (i % PER_PAUSE === 0) yield;
   }
-  return { changes: changes.toReversed(), through, ended };
+  return changes.toReversed();
 }
 
 /** The changes of one transaction in a chunk. */

@@ -104,7 +104,7 @@ export interface ChangeReader {
   setAuthority(authority: Authority | undefined): void;
   /** Takes back the last batch, which was not used: the next call of `next` gives its lines again. */
   undo(): void;
-  /** Ends a wait of `next` with an empty batch. */
+  /** Ends a wait of `next` with an empty batch, and a long search after a piece of it. */
   wake(): void;
   /** Idempotent; ends a wait with an empty batch. */
   close(): void;

@@ -8,7 +8,7 @@
 import { idOfKey } from "@bigpeer/protocol";
 import type { Steps } from "../steps.ts";
 import { metaKey } from "../store/keys.ts";
-import { readMetaRecord } from "../store/records.ts";
+import { approximateSize, readMetaRecord } from "../store/records.ts";
 import type { StoreSnapshot } from "../store/store.ts";
 import type { StoredDocument } from "../store/view.ts";
 import type { Position, RowPlace } from "./cursor.ts";
@@ -25,8 +25,9 @@ export interface RowPiece {
   readonly through: RowPlace | undefined;
 }
 
-/** Documents and approximate characters of a piece. */
+/** Documents and approximate bytes after which a piece ends. */
 const LOOKED_MAX = 512;
+const PIECE_BYTES_MAX: number = 256 * 1024;
 
 export interface RowSource {
   readonly snapshot: StoreSnapshot;
@@ -44,6 +45,7 @@ export function* rowsAt(
   const names = collection === undefined ? snapshot.collections().sort() : [collection];
   const rows: StateRow[] = [];
   let looked = 0;
+  let bytes = 0;
   for (const name of names) {
     if (after !== undefined && name < after.collection) continue;
     const number = snapshot.collectionNumber(name);
@@ -57,8 +59,11 @@ export function* rowsAt(
         at,
         version: readMetaRecord(value).version,
       });
-      if (document !== undefined) rows.push({ place, document });
-      if (++looked >= LOOKED_MAX) return { rows, through: place };
+      if (document !== undefined) {
+        rows.push({ place, document });
+        bytes += approximateSize(document.fields);
+      }
+      if (++looked >= LOOKED_MAX || bytes >= PIECE_BYTES_MAX) return { rows, through: place };
       yield;
     }
   }

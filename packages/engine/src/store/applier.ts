@@ -182,7 +182,7 @@ export class Applier {
     }
     const document = this.#documents.open(number, idKey);
     // It may have been guarded before this transaction created its collection.
-    if (!document.isGuarded && this.#unknown?.has(`${collection}/${idKey}`) !== true) {
+    if (!document.isGuarded && this.#unknown?.has(`${idKey}/${collection}`) !== true) {
       this.#guards = added(this.#guards, [collection, id, document.previous]);
     }
     document.isGuarded = true;
@@ -190,7 +190,7 @@ export class Applier {
   }
 
   #guardUnknown(collection: string, id: Value, idKey: string): void {
-    const name = `${collection}/${idKey}`;
+    const name = `${idKey}/${collection}`;
     this.#unknown ??= new Set();
     if (this.#unknown.has(name)) return;
     this.#unknown.add(name);

@@ -444,7 +444,7 @@ interface OwnWrites {
 const ELSEWHERE: ReadonlySet<string> = new Set(["merge", "layer"]);
 
 function documentName(collection: string, id: Value): string {
-  return `${collection}/${documentId(id).key}`;
+  return `${collection.length} ${collection}${documentId(id).key}`;
 }
 
 function ownWrites(record: TransactionRecord): Map<string, OwnWrites> {

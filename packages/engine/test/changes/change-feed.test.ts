@@ -1,10 +1,11 @@
-import type { Operation, Value, ValueObject } from "@bigpeer/protocol";
+import { documentId, type Operation, type Value, type ValueObject } from "@bigpeer/protocol";
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { runs } from "../../../protocol/test/support/test-size.ts";
 import { ChangeFeed } from "../../src/changes/change-feed.ts";
 import { ChangesGone } from "../../src/changes/cursor.ts";
 import type { ChangeBatch, ChangeLine, ChangeReader, FeedLine } from "../../src/changes/reader.ts";
+import { MatchIndex } from "../../src/query/live/match-index.ts";
 import { Authority } from "../../src/query/permission/authority.ts";
 import { readPermissions } from "../../src/query/permission/permissions.ts";
 import { renewIdentity } from "../../src/store/identity.ts";
@@ -127,6 +128,23 @@ test("[C2] entering the query is an insert, leaving it is a leave", async () => 
   ]);
 });
 
+test("[C1] documents are told apart, whatever characters their collections and ids have", async () => {
+  const { feed, write } = await openFeed();
+  const reader = feed.open({});
+  const key = documentId("x").key;
+  const tag = key.slice(0, key.indexOf("x"));
+  const others = `a\n${tag}b`;
+  await write(insert(`b\n${tag}x`, { of: "a" }, "a"), insert("x", { of: "others" }, others));
+  const found = (await changesOf(reader)).map(({ collection, document }) => [
+    collection,
+    document?.["of"],
+  ]);
+  expect(found).toEqual([
+    ["a", "a"],
+    [others, "others"],
+  ]);
+});
+
 test("[C3] with initial the rows come first, and the feed goes on without a gap", async () => {
   const { feed, write } = await openFeed();
   for (let i = 0; i < 700; i++) await write(insert(i, { n: i }));
@@ -210,6 +228,8 @@ test("[C5] a cursor of another history is gone", async () => {
   const store = await Store.open(storage, platform);
   const copied = new ChangeFeed({ store, platform, appId: "test" });
   expect(() => copied.open({ since: cursor })).toThrow("another history");
+  expect(feed.transactionOf(cursor)).toBe(1);
+  expect(copied.transactionOf(cursor), "a node of a cluster must not wait for it").toBeUndefined();
 });
 
 test.each(["1", "x", "abc.1", `${"0".repeat(32)}.1.r00`, `${"0".repeat(32)}.-1`])(
@@ -331,6 +351,36 @@ test("[C11] a reader that does not read holds nothing, and gets everything later
   expect(changes.map(({ id }) => id)).toEqual(Array.from({ length: 100 }, (_, i) => i));
 });
 
+test("[C11] large rows at the beginning come in batches of bounded size", async () => {
+  const { feed, write } = await openFeed();
+  const text = "x".repeat(100_000);
+  for (let i = 0; i < 30; i++) await write(insert(i, { text }));
+  const reader = feed.open({ collection: "cars", isInitial: true });
+  const ids: unknown[] = [];
+  while (reader.isInitial) {
+    const { lines } = await reader.next();
+    expect(lines.length).toBeLessThan(5);
+    for (const { change } of lines) ids.push(change?.id);
+  }
+  expect(ids).toEqual(Array.from({ length: 30 }, (_, i) => i));
+});
+
+test.each([
+  ["of the log", { since: "0" }],
+  ["of the rows", { isInitial: true }],
+])("a reader that is woken in a long search %s says how far it is", async (_, request) => {
+  const { feed, write } = await openFeed();
+  await write(...Array.from({ length: 2_000 }, (_each, i) => insert(i, { n: 1 })));
+  const reader = feed.open({ collection: "cars", query: "n == 2", ...request });
+  const { cursor } = reader;
+  const next = reader.next();
+  reader.wake();
+  const batch = await next;
+  expect(batch).toMatchObject({ lines: [], isCurrent: false });
+  expect(batch.cursor).not.toBe(cursor);
+  expect(await changesOf(reader)).toEqual([]);
+});
+
 describe("a reader that opens or closes while changes are read for others", () => {
   /** Each step of a reading is a slice, and `onPause` runs before the next one. */
   function withPauses(onPause: (pause: number) => void): TestPlatform {
@@ -376,6 +426,27 @@ describe("a reader that opens or closes while changes are read for others", () =
       const first = lines[0]?.txnId ?? 0;
       const expected = ids.flatMap((id) => [id, `end ${first + id}`]);
       expect(found, `opened at pause ${moment}`).toEqual(expected);
+    }
+  });
+
+  test("[C11] leaves no filter behind, whenever it closes while the log is read for it", async () => {
+    const added = vi.spyOn(MatchIndex.prototype, "add");
+    const removed = vi.spyOn(MatchIndex.prototype, "remove");
+    onTestFinished(() => void vi.restoreAllMocks());
+    for (let moment = 1; moment <= ids.length; moment++) {
+      let pausesLeft = Infinity;
+      const platform = withPauses(() => {
+        if (--pausesLeft === 0) leaving.close();
+      });
+      const { feed, write } = await openFeed(platform);
+      await write(...ids.map((id) => insert(id, { n: id })));
+      const leaving = feed.open({ collection: "cars", query: "n >= 0", since: "0" });
+      pausesLeft = moment;
+      await leaving.next();
+      leaving.close();
+      const filters = added.mock.results.map(({ value }) => value as unknown);
+      const gone = removed.mock.calls.map(([entry]) => entry as unknown);
+      expect(new Set(gone), `closed at pause ${moment}`).toEqual(new Set(filters));
     }
   });
 

@@ -54,9 +54,14 @@ function listOf(ranges: readonly string[], family: "ipv4" | "ipv6"): BlockList {
 function embeddedIpv4(groups: readonly number[]): string | undefined {
   const [first = 0, second = 0, third = 0] = groups;
   if (first === 0x2002) return dotted(second, third);
-  const isNat64 = first === 0x64 && second === 0xff9b;
-  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  // Only 64:ff9b::/96: a network uses 64:ff9b:1::/48 as it likes, with IPv4 at other places.
+  const isNat64 = first === 0x64 && second === 0xff9b && isZero(groups.slice(2, 6));
+  const isMapped = isZero(groups.slice(0, 5)) && groups[5] === 0xffff;
   return isNat64 || isMapped ? dotted(groups[6] ?? 0, groups[7] ?? 0) : undefined;
+}
+
+function isZero(groups: readonly number[]): boolean {
+  return groups.every((group) => group === 0);
 }
 
 function dotted(high: number, low: number): string {

@@ -67,6 +67,11 @@ export class ChangeStream {
     this.#reader.wake();
   }
 
+  /** Call instead of `run`, when nothing can be sent. */
+  drop(): void {
+    this.#reader.close();
+  }
+
   /** Resolves when the stream is over. Never rejects. */
   async run(sink: LiveSink): Promise<void> {
     const beat = setInterval(() => this.#reader.wake(), CHANGES_BEAT_MS);

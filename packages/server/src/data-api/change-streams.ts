@@ -6,6 +6,7 @@
 import type { ChangeFeed } from "@bigpeer/engine/changes";
 import { ChangesGone } from "@bigpeer/engine/changes";
 import type { Store } from "@bigpeer/engine/store";
+import { PeerError } from "@bigpeer/protocol";
 import { type Credential, ownerOf } from "../auth/credential.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
 import { type Answer, createAnswer, type LiveContent } from "../http/answer.ts";
@@ -30,7 +31,7 @@ export interface FeedApp extends DataApp {
 }
 
 export interface ChangeStreamsOptions<App extends FeedApp> {
-  readonly gate: Pick<DataGate<App>, "authenticate" | "authenticateAgain">;
+  readonly gate: Pick<DataGate<App>, "authenticate" | "authenticateAgain" | "isServing">;
   /** How long a cursor of another node of the cluster may be ahead. */
   readonly transactionWaitMs: number;
   readonly elapsed: () => number;
@@ -78,6 +79,11 @@ export class ChangeStreams<App extends FeedApp> {
   /** Ends all streams, with a hint that the server closes. */
   close(): void {
     this.#isClosing = true;
+    this.dismissAll();
+  }
+
+  /** Ends all streams as a server does that closes: their clients connect to another node. */
+  dismissAll(): void {
     for (const stream of this.#streams) stream.end("closing");
   }
 
@@ -183,7 +189,11 @@ export class ChangeStreams<App extends FeedApp> {
       this.#options.totals.shares.give(owner);
       use.release();
     };
-    return { kind: "live", run: (sink) => stream.run(sink).finally(leave), drop: leave };
+    const drop = (): void => {
+      stream.drop();
+      leave();
+    };
+    return { kind: "live", run: (sink) => stream.run(sink).finally(leave), drop };
   }
 
   #callerFinder(request: HttpRequest, place: Place, authorization: string | undefined): FindCaller {
@@ -191,6 +201,10 @@ export class ChangeStreams<App extends FeedApp> {
     return async () => {
       const admitted = await gate.authenticateAgain(request, place, authorization);
       admitted?.use.release();
+      // Whether the credential is valid is not known then.
+      if (admitted === undefined && !gate.isServing) {
+        throw new PeerError("store.closed", "the server is closing or cut off from its cluster");
+      }
       return admitted && { authority: admitted.credential.authority };
     };
   }
@@ -207,6 +221,13 @@ export class ChangeStreams<App extends FeedApp> {
       turn: async () => {},
     });
   }
+}
+
+/** Ends what a node serves that is cut off from its cluster. */
+export function dismissAll(
+  served: readonly ({ dismissAll(reason: string): void } | undefined)[],
+): void {
+  for (const each of served) each?.dismissAll("this node is cut off from its cluster");
 }
 
 function headersOf({ contentType }: ChangeFormat): { readonly [name: string]: string } {

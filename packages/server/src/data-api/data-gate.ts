@@ -142,6 +142,11 @@ export class DataGate<App extends DataApp> {
     this.#options = options;
   }
 
+  /** Whether requests are admitted: the server is neither starting nor closing, nor cut off. */
+  get isServing(): boolean {
+    return this.#options.source() !== undefined;
+  }
+
   /** Runs `operation` on the decoded call. Throws a Refusal when the call is not admitted. */
   async admit<T>(
     request: HttpRequest,

@@ -16,6 +16,8 @@ export interface Batch {
   readonly changes: readonly PlacedChange[];
   /** Position after the batch. */
   readonly cursor: string;
+  /** Whether there was nothing behind it. */
+  readonly isCurrent: boolean;
 }
 
 export interface BatchOptions {
@@ -34,6 +36,8 @@ export class BatchReader {
   #next = 0;
   /** Position after the pending lines. */
   #cursor: string;
+  /** Whether nothing was behind the pending lines. */
+  #isCurrent = false;
 
   constructor(
     reader: ChangeReader,
@@ -61,7 +65,7 @@ export class BatchReader {
         }
         const isFull = changes.length === DELIVERY_CHANGES_MAX || size >= DELIVERY_SIZE_MAX;
         const isEnd = to === undefined ? isFull : line.cursor === to;
-        if (isEnd) return { changes, cursor: line.cursor };
+        if (isEnd) return { changes, cursor: line.cursor, isCurrent: false };
       }
       // Where none is wanted, the caller gets to know the position.
       const isEnough = to === undefined && (hasRead || changes.length > 0);
@@ -70,7 +74,10 @@ export class BatchReader {
       this.#pending = batch.lines;
       this.#next = 0;
       this.#cursor = batch.cursor;
-      if (batch.lines.length === 0) return this.#whole(changes);
+      this.#isCurrent = batch.isCurrent;
+      // A batch that is sent again ends at its mark, however long the search for it is.
+      const isOver = to === undefined || batch.isCurrent;
+      if (batch.lines.length === 0 && isOver) return this.#whole(changes);
       hasRead = true;
     }
   }
@@ -100,7 +107,7 @@ export class BatchReader {
 
   /** All lines that were read are in the batch. */
   #whole(changes: readonly PlacedChange[]): Batch {
-    return { changes, cursor: this.#cursor };
+    return { changes, cursor: this.#cursor, isCurrent: this.#isCurrent };
   }
 
   *#lines(): Generator<FeedLine> {

@@ -6,7 +6,7 @@
  * one that was replaced cannot go on.
  */
 
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import type { Platform } from "@bigpeer/engine";
 import type { ChangeReader, ChangesRequest } from "@bigpeer/engine/changes";
 import type { Store } from "@bigpeer/engine/store";
@@ -150,6 +150,7 @@ export class Deliveries {
         delivery: this.#slots.get(destination.id)?.running?.delivery,
         platform: this.#options.platform,
         createSender: () => this.#senderOf(configured),
+        pause: nextTurn,
       };
       return runDeliveryCommand(target, asked);
     });

@@ -29,6 +29,8 @@ export interface CommandTarget extends Pick<StatusParts, "destination" | "store"
   readonly delivery: Delivery | undefined;
   readonly platform: Pick<Platform, "now" | "elapsed">;
   readonly createSender: () => Sender;
+  /** Lets other work proceed. */
+  readonly pause: () => Promise<void>;
 }
 
 /** How long dead letters are sent again in one call. */
@@ -43,16 +45,30 @@ export async function runDeliveryCommand(
   const { id } = destination;
   if (command === "status") return showStatus({ ...target, nowMs: platform.now() });
   if (command === "letters") {
-    const letters = journal.letterIds(id).flatMap((each) => journal.letter(id, each) ?? []);
-    return { letters: letters.map(showLetter) };
+    return { letters: await showLetters(target) };
   }
   if (command === "retry" && letterId === undefined) return resend(target, journal.letterIds(id));
   const letter = journal.letter(id, letterId ?? "");
   if (letter === undefined) return undefined;
   if (command === "letter") return showWholeLetter(letter);
   if (command === "retry") return resend(target, [letter.id]);
-  await journal.putLetter(id, letter.id, undefined);
+  await journal.removeLetter(id, letter.id);
   return {};
+}
+
+/** All dead letters, without their payloads: of these, one at a time is in memory. */
+async function showLetters({
+  destination: { id },
+  journal,
+  pause,
+}: CommandTarget): Promise<ValueObject[]> {
+  const shown: ValueObject[] = [];
+  for (const letterId of journal.letterIds(id)) {
+    const letter = journal.letter(id, letterId);
+    if (letter !== undefined) shown.push(showLetter(letter));
+    await pause();
+  }
+  return shown;
 }
 
 /** Sends dead letters again, the oldest first, until one fails. */
@@ -72,10 +88,10 @@ async function resend(
       const outcome = await sender.send({ id: messageId, payload }, signal);
       if (outcome.kind !== "delivered") {
         const error = outcome.message;
-        await journal.putLetter(id, letterId, { ...letter, attempts: attempts + 1, error });
+        await journal.updateLetter(id, { ...letter, attempts: attempts + 1, error });
         return { delivered, left: journal.letterCount(id), error };
       }
-      await journal.putLetter(id, letterId, undefined);
+      await journal.removeLetter(id, letterId);
       delivered++;
       if (platform.elapsed() >= endMs) break;
     }

@@ -8,7 +8,7 @@
  */
 
 import type { Store, View } from "@bigpeer/engine/store";
-import { type CatalogOperation, isObject, type Value, type ValueObject } from "@bigpeer/protocol";
+import { type CatalogOperation, isObject, type Value } from "@bigpeer/protocol";
 import type { Destination } from "../registry/destination.ts";
 
 /** Why deliveries do not go on by themselves. */
@@ -94,11 +94,16 @@ export class DeliveryJournal {
     });
   }
 
-  /** Replaces a letter, or (undefined) removes it. */
-  putLetter(id: string, letterId: string, letter: DeadLetter | undefined): Promise<void> {
-    const { id: _, ...fields } = letter ?? { id: letterId };
-    const value = letter === undefined ? null : (fields as ValueObject);
-    return this.#apply(() => [put(lettersOf(id), letterId, value)]);
+  /** Replaces a letter, unless it was removed meanwhile. */
+  updateLetter(id: string, { id: letterId, ...fields }: DeadLetter): Promise<void> {
+    return this.#apply((view) => {
+      const isThere = view.catalog(lettersOf(id), letterId) !== undefined;
+      return isThere ? [put(lettersOf(id), letterId, fields)] : [];
+    });
+  }
+
+  removeLetter(id: string, letterId: string): Promise<void> {
+    return this.#apply(() => [put(lettersOf(id), letterId, null)]);
   }
 
   /** Removes what belongs to deleted webhooks and sinks. */

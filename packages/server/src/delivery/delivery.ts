@@ -217,13 +217,13 @@ export class Delivery {
     const waitMs = this.#isWritten ? WAIT_MS : WRITE_MS;
     const batch = await batches.next({ waitMs, signal, to });
     if (batch.changes.length > 0) await this.#deliver(batch, to !== undefined);
-    else await this.#passOver(batch.cursor);
+    else await this.#passOver(batch);
   }
 
   /** No change up to here is for this delivery. */
-  async #passOver(cursor: string): Promise<void> {
+  async #passOver({ cursor, isCurrent }: Batch): Promise<void> {
     const { journal, host } = this.#parts;
-    this.#state = "live";
+    if (isCurrent) this.#state = "live";
     this.#cursor = cursor;
     const { start, cursor: written } = this.#record;
     // A batch that was being sent and is not found any more.
@@ -235,7 +235,8 @@ export class Delivery {
     if (hasOthers && host.now() - this.#writtenMs >= PASSED_MS) await this.#write();
   }
 
-  async #deliver({ changes, cursor }: Batch, isReplay: boolean): Promise<void> {
+  async #deliver(batch: Batch, isReplay: boolean): Promise<void> {
+    const { changes, cursor } = batch;
     const { destination, sender } = this.#parts;
     const [first, last] = [changes[0], changes.at(-1)];
     if (first === undefined || last === undefined) return;
@@ -249,7 +250,7 @@ export class Delivery {
     const message = { id, payload: sender.compose(changes) };
     const result = await this.#send(message);
     if (result.kind === "stopped") return;
-    if (result.kind === "given up") await this.#bury(result, message, { changes, cursor });
+    if (result.kind === "given up") await this.#bury(result, message, batch);
     else this.#noteDelivered(changes.length);
     this.#cursor = cursor;
     this.#attempts = 0;

@@ -46,11 +46,18 @@ export class JetStreamSender implements Sender {
   }
 
   /** A publication cannot be taken back, but the delivery need not wait for it. */
-  send(message: Message, signal: AbortSignal): Promise<SendOutcome> {
+  async send(message: Message, signal: AbortSignal): Promise<SendOutcome> {
+    if (signal.aborted) return STOPPED;
+    // The signal lives as long as the delivery: it must not keep a listener of each message.
+    const sent = new AbortController();
     const aborted = new Promise<SendOutcome>((resolve) => {
-      signal.addEventListener("abort", () => resolve(STOPPED), { once: true });
+      signal.addEventListener("abort", () => resolve(STOPPED), { signal: sent.signal });
     });
-    return Promise.race([this.#publishAll(message, signal), aborted]);
+    try {
+      return await Promise.race([this.#publishAll(message, signal), aborted]);
+    } finally {
+      sent.abort();
+    }
   }
 
   async #publishAll({ payload }: Message, signal: AbortSignal): Promise<SendOutcome> {

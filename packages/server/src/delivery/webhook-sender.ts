@@ -93,6 +93,11 @@ export class WebhookSender implements Sender {
       request.on("response", (response) => {
         readStart(response, (text) => resolve(outcomeOf(response, text)));
       });
+      // Such an answer is no "response", and without a listener nothing would say that it came.
+      request.on("upgrade", (response, socket) => {
+        socket.destroy();
+        resolve(outcomeOf(response, ""));
+      });
       request.on("error", (error) => {
         if (timeout.aborted) resolve(failed(`no answer within ${timeoutMs} ms`));
         else if (signal.aborted) resolve(failed("the delivery was stopped"));

@@ -30,6 +30,8 @@ export async function sendLive(
   }
   const sink = new ResponseSink(exchange);
   response.setTimeout(SEND_IDLE_MS_MAX, () => {
+    // It took everything: there was nothing to send.
+    if (response.writableLength === 0) return;
     onCut();
     response.destroy();
   });

@@ -170,6 +170,11 @@ export class ManagementServer {
     this.#http.reloadTls();
   }
 
+  /** Streams of changes of the console. */
+  get streams(): Pick<DataApi["changes"], "dismissAll"> | undefined {
+    return this.#changes;
+  }
+
   /** Finishes requests in progress within a time limit. Repeated calls are harmless. */
   close(): Promise<void> {
     this.#changes?.close();

@@ -1,6 +1,12 @@
 import { readPermissions } from "@bigpeer/engine/query";
 import { afterEach, describe, expect, test } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
+import type { Credential } from "../../src/auth/credential.ts";
+import { ChangeStreams, type FeedApp } from "../../src/data-api/change-streams.ts";
+import type { LiveContent } from "../../src/http/answer.ts";
+import type { HttpRequest } from "../../src/http/http-request.ts";
+import type { Place } from "../../src/http/router.ts";
+import { ChangeStreamTotals } from "../../src/limits/change-stream-totals.ts";
 import { startServer } from "../../src/server.ts";
 import { WireFeed } from "../support/change-client.ts";
 import { DataApi, openDataApi } from "../support/data-api.ts";
@@ -252,4 +258,83 @@ test("[C24] a server that closes ends its streams with a hint, and the next one 
   expect(lines.flatMap(({ data }) => data["id"] ?? [])).toEqual(["b"]);
   again.close();
   await second.server.close();
+});
+
+describe("an answer of a gate", () => {
+  interface Opened {
+    readonly streams: ChangeStreams<FeedApp>;
+    readonly body: LiveContent;
+    readonly gate: { isServing: boolean };
+    readonly isOpen: () => boolean;
+  }
+
+  /** A stream without a server, on a feed where nothing happens. */
+  async function openStream(): Promise<Opened> {
+    let wakeUp = (): void => {};
+    let isClosed = false;
+    const reader = {
+      cursor: "0",
+      isInitial: false,
+      next: async () => {
+        await new Promise<void>((resolve) => {
+          wakeUp = resolve;
+        });
+        return { lines: [], cursor: "0", isCurrent: true };
+      },
+      wake: () => wakeUp(),
+      close: () => {
+        isClosed = true;
+      },
+    };
+    const app = { id: "a1", changes: { open: () => reader } } as unknown as FeedApp;
+    const credential = { kind: "key", id: "k1", authority: undefined } as unknown as Credential;
+    const use = { app, release: () => {} };
+    const gate = {
+      isServing: true,
+      authenticate: () => ({ use, app, credential }),
+      authenticateAgain: async () => (gate.isServing ? { use, app, credential } : undefined),
+    };
+    const streams = new ChangeStreams<FeedApp>({
+      gate,
+      transactionWaitMs: 0,
+      elapsed: () => 0,
+      totals: new ChangeStreamTotals(),
+      onRefused: () => {},
+      onFault: () => {},
+    });
+    const request = { headers: {} } as unknown as HttpRequest;
+    const place = { query: "", appId: "a1" } as unknown as Place;
+    const answer = await streams.endpoints[0]?.answer(request, place);
+    return { streams, body: answer?.body as LiveContent, gate, isOpen: () => !isClosed };
+  }
+
+  /** Runs the stream; the text that it sent when it is over. */
+  async function textOf({ body }: Opened): Promise<string> {
+    const sent: string[] = [];
+    const write = async (bytes: Buffer): Promise<void> => void sent.push(bytes.toString());
+    await body.run({ isOver: false, onOver: () => () => {}, write });
+    return sent.join("");
+  }
+
+  test("closes its reader if it is not sent", async () => {
+    const { body, isOpen } = await openStream();
+    expect(isOpen()).toBe(true);
+    body.drop();
+    expect(isOpen()).toBe(false);
+  });
+
+  test("[C24] on a node that is cut off ends as closing: the credential may be valid", async () => {
+    const stream = await openStream();
+    const text = textOf(stream);
+    stream.gate.isServing = false;
+    stream.streams.registryChanged();
+    expect(await text).toContain('{"marker":"end","reason":"closing"}');
+  });
+
+  test("[C24] ends as closing when all are dismissed", async () => {
+    const stream = await openStream();
+    const text = textOf(stream);
+    stream.streams.dismissAll();
+    expect(await text).toContain('{"marker":"end","reason":"closing"}');
+  });
 });

@@ -1,6 +1,7 @@
 /** What a sender of webhooks does with names, addresses and answers; a real receiver listens. */
 
 import type { LookupAddress } from "node:dns";
+import { type AddressInfo, createServer } from "node:net";
 import { expect, test } from "vitest";
 import { WebhookSender } from "../../src/delivery/webhook-sender.ts";
 import type { Webhook } from "../../src/registry/webhooks.ts";
@@ -98,4 +99,25 @@ test("a delivery that is stopped does not wait for its answer", async () => {
   const outcome = await sender.send(MESSAGE, stopping.signal);
   expect(outcome).toEqual({ kind: "failed", message: "the delivery was stopped" });
   await sender.close();
+});
+
+test("an answer that ends HTTP, as one of a WebSocket server, is a failure", async () => {
+  const receiver = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => {
+      const headers = "upgrade: websocket\r\nconnection: upgrade";
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\n${headers}\r\n\r\n`);
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  const { port } = receiver.address() as AddressInfo;
+  const sender = senderTo(`http://127.0.0.1:${port}/`, true);
+  expect(await sender.send(MESSAGE, NEVER)).toEqual({
+    kind: "failed",
+    message: "expected a status of 200 to 299, found 101",
+    status: 101,
+    isRefused: false,
+  });
+  await sender.close();
+  receiver.close();
 });

@@ -10,7 +10,8 @@ import type { Answer, LiveContent } from "../../src/http/answer.ts";
 import { ChangeStreamTotals } from "../../src/limits/change-stream-totals.ts";
 import { handMadeRequest } from "../support/hand-made-request.ts";
 
-const APP = { id: "app", changes: { open: () => ({}) } } as unknown as FeedApp;
+const READER = { close: () => undefined };
+const APP = { id: "app", changes: { open: () => READER } } as unknown as FeedApp;
 const PLACE = { appId: "app", version: undefined, parameters: {}, query: "" };
 
 /** The endpoint of a listener whose callers all have one credential. */
@@ -20,7 +21,7 @@ function listener(totals: ChangeStreamTotals, credentialId: string, refused: str
     return { use: { app: APP, release: () => undefined }, app: APP, credential } as never;
   };
   const { endpoints } = new ChangeStreams({
-    gate: { authenticate, authenticateAgain: authenticate },
+    gate: { authenticate, authenticateAgain: authenticate, isServing: true },
     transactionWaitMs: 0,
     elapsed: () => 0,
     totals,

@@ -91,7 +91,7 @@ function addWritten(
 }
 
 function placeOf(collection: string, idKey: string): string {
-  return `${collection}\n${idKey}`;
+  return `${collection.length} ${collection}${idKey}`;
 }
 
 export function stampName({ time, site }: Stamp): string {
