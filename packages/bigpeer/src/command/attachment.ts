@@ -9,6 +9,7 @@ import { dataClient, findAddresses } from "../connection/addresses.ts";
 import type { Call, CommandDefinition } from "../program/definition.ts";
 import { CommandFailure, UsageError } from "../program/failure.ts";
 import { DATA, OUTPUT } from "./shared-options.ts";
+import { textual } from "./unreachable.ts";
 
 export const ATTACHMENT: CommandDefinition = {
   name: "attachment",
@@ -56,7 +57,7 @@ async function put({ words, options, host, output }: Call): Promise<void> {
       throw new CommandFailure(`failed to read ${path}: ${error.message}`);
     });
     const { id, len } = await attachments.upload(await openAsBlob(path), { signal: host.signal });
-    tokens.push({ file, id, len });
+    tokens.push({ file, id: textual(id), len });
   }
   await output.rows(tokens);
 }

@@ -126,13 +126,18 @@ export class DocumentWriter {
         },
       });
       const text = await response.text();
-      if (response.ok) return { kind: "done" };
-      const reason = reasonIn(text) ?? `the server answered ${response.status}`;
       const { status } = response;
+      if (response.ok && isAnswer(text)) return { kind: "done" };
+      const given = response.ok ? undefined : reasonIn(text);
+      const reason = given ?? `${url} answered ${status}, but not as a Big Peer does`;
       const error = new BigPeerError(`http.${status}`, reason, { status });
       if (TRANSIENT.has(status)) return { kind: "unanswered", error };
       // No document is at fault when the credential is.
       if (status === 401 || status === 403) throw error;
+      // A proxy that takes no such size takes a smaller batch. No document is at fault otherwise.
+      if (given === undefined && status !== 413) {
+        throw new BigPeerError("client.answer", `${reason}; check the address`, { status });
+      }
       return { kind: "refused", reason };
     } catch (error) {
       signal.throwIfAborted();
@@ -161,6 +166,17 @@ function groupsOf(batch: readonly ReadDocument[]): ReadDocument[][] {
     else groups.push([document]);
   }
   return groups;
+}
+
+/** Whether it is the answer to a write. Another program at the address may answer 200 as well. */
+function isAnswer(text: string): boolean {
+  try {
+    const body: unknown = JSON.parse(text);
+    const fields = (body ?? {}) as { readonly [name: string]: unknown };
+    return Array.isArray(fields["mutatedDocumentIds"]);
+  } catch {
+    return false;
+  }
 }
 
 const OWN_PLACE = / at line 1, column \d+, near `:documents\)[^`]*`/;
