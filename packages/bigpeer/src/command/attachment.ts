@@ -76,6 +76,7 @@ async function get({ words, options, host, output }: Call): Promise<void> {
     size += bytes.length;
     await output.write(bytes);
   }
+  await output.close();
   if (file !== undefined) output.note(`${size} bytes in ${resolve(host.folder, file)}`);
 }
 

@@ -48,6 +48,7 @@ export const TAIL: CommandDefinition = {
     DATA,
     OUTPUT,
   ],
+  outputFile: "streamed",
   run: tail,
 };
 

@@ -3,7 +3,14 @@
  */
 
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -360,3 +367,37 @@ test("a full export and its import give equal documents, with counters, types an
   await server.run(["query", "UPDATE copies APPLY n INCREMENT BY 1 WHERE true"]);
   expect(await rows("copies")).toMatchObject([{ n: 6 }]);
 });
+test("--output is whole or absent: a failure leaves what was there, and a device stays one", async () => {
+  await server.run(["query", "INSERT INTO kept DOCUMENTS ({'_id': 'a'})"]);
+  const folder = temporaryFolder();
+  const path = join(folder, "out");
+  writeFileSync(path, "before", { mode: 0o640 });
+  symlinkSync("out", join(folder, "link"));
+  for (const words of [
+    ["query", "SELECT * FORM kept"],
+    ["export", "no_such"],
+    ["attachment", "get", "x".repeat(43)],
+  ]) {
+    const { code } = await server.run([...words, "--output", "out"], { folder });
+    expect({ code, text: readFileSync(path, "utf8") }).toEqual({ code: 1, text: "before" });
+  }
+  for (const words of [
+    ["query", "SELECT * FROM kept"],
+    ["export", "kept"],
+  ]) {
+    for (const file of [folder, "none/out"]) {
+      const failed = await server.run([...words, "--output", file], { folder });
+      expect(failed).toMatchObject({ code: 1, stdout: "" });
+      expect(failed.stderr).toMatch(/^bigpeer: failed to write .*(?:it is a folder|ENOENT)/);
+    }
+    const whole = await server.run([...words, "--output", "link"], { folder });
+    expect(whole).toMatchObject({ code: 0, stdout: "" });
+    expect(readFileSync(path, "utf8")).toContain('{"_id":"a"}');
+    expect(statSync(path).mode & 0o777).toBe(0o640);
+    const device = await server.run([...words, "--output", "/dev/null"], { folder });
+    expect(device).toMatchObject({ code: 0 });
+    expect(statSync("/dev/null").isCharacterDevice()).toBe(true);
+  }
+  expect(readdirSync(folder).toSorted()).toEqual(["link", "out"]);
+});
+
