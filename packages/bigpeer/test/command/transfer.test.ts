@@ -81,6 +81,52 @@ test.each([
   expect(stderr).toContain(`${name}: ${place}: expected`);
 });
 
+test.each([
+  ["b.csv", Buffer.from("_id,n\na,Müller\n", "latin1"), "line 2, column 4"],
+  ["b.ndjson", Buffer.from('{"_id":"a"}\n{"_id":"é"}\n', "latin1"), "line 2, column 9"],
+  ["b.csv", Buffer.from("\ufeff_id,n\na,1\n", "utf16le"), "line 1, column 1"],
+  [
+    "b.csv",
+    Buffer.concat([Buffer.from("_id\n"), Buffer.from("é").subarray(0, 1)]),
+    "line 2, column 1",
+  ],
+])("a file that is not in UTF-8 is refused with its place: %s %s", async (name, bytes, place) => {
+  const { code, stderr } = await load(name, bytes, ["--collection", "encoded", "--dry-run"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`${name}: ${place}: expected text in UTF-8`);
+});
+
+test("letters that two reads of a file share, U+FFFD and a byte order mark are no fault", async () => {
+  const bytes = Buffer.from("\ufeff_id,n\na,é\ufffd日😀\n");
+  const input = Readable.from([...bytes].map((byte) => Buffer.from([byte])));
+  const words = ["import", "-", "--collection", "letters", "--format", "csv"];
+  expect(await server.run(words, { input })).toMatchObject({ code: 0 });
+  expect(await rows("letters")).toEqual([{ _id: "a", n: "é\ufffd日😀" }]);
+});
+
+test.each([
+  [["--separator", ";;"], "--separator: expected one letter"],
+  [["--separator", ""], "--separator: expected one letter"],
+  [["--separator", '"'], "--separator: expected one letter"],
+  [["--types", "n=int"], "--types: expected name=type"],
+  [["--types", "m=text"], "--types: expected columns of _id, n"],
+  [["--batch", "0"], "--batch: expected a whole number from 1 on"],
+  [["--patience", "x"], "--patience: expected a whole number from 1 on"],
+])("a wrong option is wrong usage, and nothing is imported: %j", async (words, message) => {
+  const { code, stdout, stderr } = await load("u.csv", "_id,n\na,1\n", ["-c", "unused", ...words]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain(message);
+  expect(await rows("unused")).toEqual([]);
+});
+
+test("the field of --id is the id, also of documents with another _id", async () => {
+  const text = '{"_id":"x","plate":"p1","n":1}\n{"plate":"p2","_id":{"$oid":"y"}}\n';
+  expect(await load("p.ndjson", text, ["-c", "replaced", "--id", "plate"])).toMatchObject({
+    code: 0,
+  });
+  expect(await rows("replaced")).toEqual([{ _id: "p1", n: 1 }, { _id: "p2" }]);
+});
+
 test("a gzip file that was cut is refused with its place, and the documents before it are imported", async () => {
   const lines = Array.from({ length: 5_000 }, (_, n) => `{"_id":${n},"hash":"${hash(n)}"}\n`);
   const packed = gzipSync(lines.join(""));
@@ -343,30 +389,6 @@ test("export writes lines to stdout also on a terminal, and to files that are wh
   expect(existsSync(join(folder, "none.ndjson"))).toBe(false);
 });
 
-test("a full export and its import give equal documents, with counters, types and attachments", async () => {
-  const folder = temporaryFolder();
-  writeFileSync(join(folder, "photo"), "a photo");
-  const put = await server.run(["attachment", "put", "photo"], { folder });
-  const [{ id, len } = { id: "", len: 0 }] = JSON.parse(put.stdout) as {
-    id: string;
-    len: number;
-  }[];
-  const insert =
-    "INSERT INTO COLLECTION kinds (n COUNTER, r REGISTER, m MAP (n COUNTER), f ATTACHMENT) DOCUMENTS (:d)";
-  const d = { _id: "k", n: 5, r: { a: 1 }, m: { n: 2, t: "x" }, f: { id, len, metadata: {} } };
-  const written = await server.run(["query", insert, "--args", JSON.stringify({ d })]);
-  expect(written.code).toBe(0);
-  const words = ["export", "kinds", "--full", "--output", "k.ndjson", "--attachments", "files"];
-  expect((await server.run(words, { folder })).stderr).toContain("exported 1 documents");
-  expect(readFileSync(join(folder, "files", id), "utf8")).toBe("a photo");
-  const load2 = ["import", "k.ndjson", "--collection", "copies", "--attachments", "files"];
-  expect(await server.run(load2, { folder })).toMatchObject({ code: 0 });
-  const original = await server.run(["export", "kinds", "--full"]);
-  const copy = await server.run(["export", "copies", "--full"]);
-  expect(copy.stdout).toBe(original.stdout);
-  await server.run(["query", "UPDATE copies APPLY n INCREMENT BY 1 WHERE true"]);
-  expect(await rows("copies")).toMatchObject([{ n: 6 }]);
-});
 test("--output is whole or absent: a failure leaves what was there, and a device stays one", async () => {
   await server.run(["query", "INSERT INTO kept DOCUMENTS ({'_id': 'a'})"]);
   const folder = temporaryFolder();
@@ -401,3 +423,27 @@ test("--output is whole or absent: a failure leaves what was there, and a device
   expect(readdirSync(folder).toSorted()).toEqual(["link", "out"]);
 });
 
+test("a full export and its import give equal documents, with counters, types and attachments", async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "photo"), "a photo");
+  const put = await server.run(["attachment", "put", "photo"], { folder });
+  const [{ id, len } = { id: "", len: 0 }] = JSON.parse(put.stdout) as {
+    id: string;
+    len: number;
+  }[];
+  const insert =
+    "INSERT INTO COLLECTION kinds (n COUNTER, r REGISTER, m MAP (n COUNTER), f ATTACHMENT) DOCUMENTS (:d)";
+  const d = { _id: "k", n: 5, r: { a: 1 }, m: { n: 2, t: "x" }, f: { id, len, metadata: {} } };
+  const written = await server.run(["query", insert, "--args", JSON.stringify({ d })]);
+  expect(written.code).toBe(0);
+  const words = ["export", "kinds", "--full", "--output", "k.ndjson", "--attachments", "files"];
+  expect((await server.run(words, { folder })).stderr).toContain("exported 1 documents");
+  expect(readFileSync(join(folder, "files", id), "utf8")).toBe("a photo");
+  const load2 = ["import", "k.ndjson", "--collection", "copies", "--attachments", "files"];
+  expect(await server.run(load2, { folder })).toMatchObject({ code: 0 });
+  const original = await server.run(["export", "kinds", "--full"]);
+  const copy = await server.run(["export", "copies", "--full"]);
+  expect(copy.stdout).toBe(original.stdout);
+  await server.run(["query", "UPDATE copies APPLY n INCREMENT BY 1 WHERE true"]);
+  expect(await rows("copies")).toMatchObject([{ n: 6 }]);
+});
