@@ -302,7 +302,7 @@ export class BigPeerClient {
   #deliver<T>(request: HttpRequest<T>, options: CallOptions): Promise<T> {
     const own = this.#options;
     return send(request, {
-      signal: options.signal,
+      signal: options.signal ?? own.signal,
       timeoutMs: options.timeoutMs ?? own.timeoutMs ?? TIMEOUT_MS,
       retries: options.retries ?? own.retries ?? RETRIES,
       // A method of the window must be called as one.

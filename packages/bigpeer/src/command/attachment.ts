@@ -49,7 +49,7 @@ export const ATTACHMENT: CommandDefinition = {
 };
 
 async function put({ words, options, host, output }: Call): Promise<void> {
-  const { attachments } = dataClient(findAddresses(options, host));
+  const { attachments } = dataClient(findAddresses(options, host), host);
   const tokens = [];
   for (const file of words) {
     const path = resolve(host.folder, file);
@@ -63,7 +63,7 @@ async function put({ words, options, host, output }: Call): Promise<void> {
 }
 
 async function get({ words, options, host, output }: Call): Promise<void> {
-  const { attachments } = dataClient(findAddresses(options, host));
+  const { attachments } = dataClient(findAddresses(options, host), host);
   const id = words[0] ?? "";
   const file = options.text("output");
   // Bytes of any kind would change the state of a terminal.
@@ -81,7 +81,7 @@ async function get({ words, options, host, output }: Call): Promise<void> {
 }
 
 async function info({ words, options, host, output }: Call): Promise<void> {
-  const { attachments } = dataClient(findAddresses(options, host));
+  const { attachments } = dataClient(findAddresses(options, host), host);
   const id = words[0] ?? "";
   const len = await attachments.size(id, { signal: host.signal });
   if (len === undefined) throw new CommandFailure(`there is no attachment with the id ${id}`);

@@ -65,7 +65,7 @@ async function exportCollection(call: Call): Promise<void> {
   const isFull = options.has("full");
   if (isCsv && isFull) throw new UsageError("--full needs --format ndjson: CSV has no types");
   if (options.has("attachments") && !isFull) throw new UsageError("--attachments needs --full");
-  const client = dataClient(findAddresses(options, host));
+  const client = dataClient(findAddresses(options, host), host);
   const collection = words[0] ?? "";
   const isFile = options.has("output");
   const line = new ProgressLine(host, "documents", options.has("quiet") || !isFile);

@@ -172,7 +172,7 @@ function isDone({ records, ahead }: Progress, index: number): boolean {
 async function storeContents({ options, host }: Call): Promise<void> {
   const given = options.text("attachments");
   if (given === undefined || options.has("dry-run")) return;
-  const { attachments } = dataClient(findAddresses(options, host));
+  const { attachments } = dataClient(findAddresses(options, host), host);
   const folder = resolve(host.folder, given);
   for (const name of await readdir(folder)) {
     const { id } = await attachments.upload(await openAsBlob(join(folder, name)), {

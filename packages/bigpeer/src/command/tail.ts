@@ -54,7 +54,7 @@ export const TAIL: CommandDefinition = {
 
 async function tail(call: Call): Promise<number> {
   const { words, options, host, output } = call;
-  const client = dataClient(findAddresses(options, host));
+  const client = dataClient(findAddresses(options, host), host);
   const connection = new Connection(output);
   const count = options.number("count") ?? Infinity;
   const choice: ChangesOptions = {
@@ -78,7 +78,7 @@ async function tail(call: Call): Promise<number> {
     }
   } catch (error) {
     // Ctrl-C is how this command ends.
-    if (host.signal.aborted && error === host.signal.reason) return EXIT.done;
+    if (host.signal.aborted) return EXIT.done;
     throw explained(error);
   }
   return EXIT.done;

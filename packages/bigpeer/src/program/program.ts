@@ -67,7 +67,8 @@ async function runParsed(parsed: Parsed, host: ProgramHost): Promise<number> {
 
 /** Prints the failure. Rethrows what is a fault of the program. */
 function failed(error: unknown, { path }: Parsed, { host, output }: Call): number {
-  if (host.signal.aborted && error === host.signal.reason) return EXIT.failed;
+  // Whatever failed then, it was stopped.
+  if (host.signal.aborted) return EXIT.failed;
   const exitCode = exitCodeOf(error);
   if (exitCode === undefined) throw error;
   const { errorStyle: style } = output;

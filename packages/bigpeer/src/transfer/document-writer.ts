@@ -51,6 +51,7 @@ export interface Refused {
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 
 const TIMEOUT_MS = 90_000;
+const TIMEOUT_TEXT: string = `no answer within ${TIMEOUT_MS / 1_000} s`;
 const PAUSE_MS_MAX = 5_000;
 
 export class DocumentWriter {
@@ -112,11 +113,17 @@ export class DocumentWriter {
 
   async #attempt(body: Uint8Array, idempotencyKey: string): Promise<Attempt> {
     const { url, key, signal } = this.#options;
+    // AbortSignal.any would keep each attempt of a long import in memory.
+    const ending = new AbortController();
+    const end = (): void => ending.abort(signal.reason);
+    signal.addEventListener("abort", end);
+    const timer = setTimeout(() => ending.abort(new Error(TIMEOUT_TEXT)), TIMEOUT_MS);
     try {
+      signal.throwIfAborted();
       const response = await fetch(`${url.replace(/\/+$/, "")}/api/v4/store/execute`, {
         method: "POST",
         body: body as Uint8Array<ArrayBuffer>,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        signal: ending.signal,
         headers: {
           "content-type": "application/cbor",
           // Packing the ids of the answer costs both sides more than sending them.
@@ -148,6 +155,9 @@ export class DocumentWriter {
         kind: "unanswered",
         error: new BigPeerError("client.network", `failed to reach ${url}: ${reason}`),
       };
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
     }
   }
 }

@@ -6,7 +6,7 @@ import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Readable } from "node:stream";
+import { addAbortSignal, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { CommandFailure, UsageError } from "../program/failure.ts";
 import type { ProgramHost } from "../program/host.ts";
@@ -49,6 +49,7 @@ export async function openSource(options: SourceOptions, host: ProgramHost): Pro
   const path = isInput ? undefined : resolve(host.folder, options.file);
   const size = path === undefined ? undefined : await sizeOf(path);
   const raw: Readable = path === undefined ? host.input : createReadStream(path);
+  addAbortSignal(host.signal, raw);
   let read = 0;
   const counted = (async function* (): AsyncGenerator<Buffer> {
     for await (const bytes of raw) {
