@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
+import { EXIT } from "./program/failure.ts";
 import type { ProgramHost, TextSink } from "./program/host.ts";
 import { runProgram } from "./program/program.ts";
 
@@ -23,46 +24,69 @@ export async function runInProcess(words: readonly string[]): Promise<void> {
   };
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
-  // The reader of a pipe may leave early, as head does: that is no failure.
+  // Without standard output the command ends, in good order.
+  let broken: NodeJS.ErrnoException | undefined;
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === "EPIPE" ? 0 : 1);
+    broken ??= error;
+    stop.abort(error);
   });
   process.stderr.on("error", () => {});
-  const exitCode = await runProgram(words, processHost(stop.signal));
+  const exitCode = await runProgram(words, processHost(stop.signal, onSignal));
+  // The last write fails behind the command.
+  if (!stop.signal.aborted) {
+    await new Promise<void>((resolve) => process.stdout.write("", () => resolve()));
+  }
+  if (broken !== undefined) process.exitCode = codeOfOutput(broken);
   // A command that Ctrl-C ends in good order, such as tail, has done its work.
-  process.exitCode = stop.signal.aborted && exitCode !== 0 ? INTERRUPTED : exitCode;
+  else process.exitCode = stop.signal.aborted && exitCode !== 0 ? INTERRUPTED : exitCode;
   process.off("SIGINT", onSignal);
   process.off("SIGTERM", onSignal);
   // Standard input that a command has read from would keep the process.
   process.stdin.destroy();
 }
 
-function processHost(signal: AbortSignal): ProgramHost {
+/** The reader of a pipe may leave early, as head does: that is no failure. */
+function codeOfOutput({ code, message }: NodeJS.ErrnoException): number {
+  if (code === "EPIPE") return EXIT.done;
+  process.stderr.write(`bigpeer: failed to write to standard output: ${message}\n`);
+  return EXIT.failed;
+}
+
+function processHost(signal: AbortSignal, onInterrupt: () => void): ProgramHost {
   return {
     env: process.env,
     folder: process.cwd(),
     input: process.stdin,
-    output: sinkOf(process.stdout),
+    output: sinkOf(process.stdout, signal),
     errors: sinkOf(process.stderr),
     signal,
-    ask,
+    ask: (question, options) => ask(question, { ...options, signal, onInterrupt }),
   };
 }
 
-function sinkOf(stream: NodeJS.WriteStream): TextSink {
+function sinkOf(stream: NodeJS.WriteStream, signal?: AbortSignal): TextSink {
   return {
     isTerminal: stream.isTTY,
     get columns() {
       return stream.columns;
     },
     write: async (content) => {
-      if (!stream.write(content)) await once(stream, "drain");
+      if (!stream.write(content)) await once(stream, "drain", { signal });
     },
   };
 }
 
-/** A secret is not shown while it is typed. */
-async function ask(question: string, { isSecret = false } = {}): Promise<string> {
+interface AskOptions {
+  readonly isSecret?: boolean;
+  readonly signal: AbortSignal;
+  readonly onInterrupt: () => void;
+}
+
+/** A secret is not shown while it is typed. Ctrl-D is an empty answer. */
+async function ask(
+  question: string,
+  { isSecret = false, signal, onInterrupt }: AskOptions,
+): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   process.stderr.write(question);
   const lines = createInterface({
@@ -70,8 +94,13 @@ async function ask(question: string, { isSecret = false } = {}): Promise<string>
     output: isSecret ? silent : process.stderr,
     terminal: true,
   });
+  // The terminal sends no signal while it is read like this.
+  lines.on("SIGINT", onInterrupt);
   try {
-    return await lines.question("");
+    return await new Promise<string>((resolve, reject) => {
+      lines.once("close", () => resolve(""));
+      lines.question("", { signal }).then(resolve, reject);
+    });
   } finally {
     lines.close();
     if (isSecret) process.stderr.write("\n");

@@ -6,7 +6,7 @@
 import { pathText } from "./address.ts";
 import type { UploadedAttachment, UploadProgress } from "./generated/data-api.ts";
 import type { CallOptions } from "./options.ts";
-import { type HttpRequest, readJson, type Send } from "./request.ts";
+import { type HttpRequest, readJson, readStream, readWithLists, type Send } from "./request.ts";
 
 /** Content to upload. On Node, `fs.openAsBlob` reads a file while it is sent. */
 export type Content = Blob | Uint8Array | ArrayBuffer | string;
@@ -53,7 +53,7 @@ export class Attachments {
     body.append("file", blobOf(content), "file");
     return this.#call<UploadedAttachment>("POST", "/attachments/upload", options, {
       body,
-      read: readJson,
+      read: readWithLists(),
     });
   }
 
@@ -108,7 +108,7 @@ export class Attachments {
     return this.#call("GET", pathOf(id), options, {
       headers: rangeOf(options),
       isStream: true,
-      read: async (response) => response.body ?? new Blob([]).stream(),
+      read: (response) => readStream(response, "application/octet-stream"),
     });
   }
 

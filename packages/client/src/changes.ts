@@ -6,7 +6,7 @@
 import { queryText } from "./address.ts";
 import { BigPeerError } from "./error.ts";
 import { parse, stringify } from "./json.ts";
-import { pause, type Send } from "./request.ts";
+import { pause, readStream, type Send } from "./request.ts";
 
 /** What happened to a document, as the filter and the permissions of the caller see it. */
 export type ChangeType = "insert" | "update" | "delete" | "leave";
@@ -157,11 +157,9 @@ async function open(
     headers: { accept: "application/x-ndjson" },
     isRepeatable: true,
     isStream: true,
-    read: async ({ body }: Response) => body,
+    read: (response: Response) => readStream(response, "application/x-ndjson"),
   };
-  const body = await send(request, { signal });
-  if (body === null) throw new BigPeerError("client.answer", "expected changes, found no body");
-  return body;
+  return send(request, { signal });
 }
 
 async function* linesOf(

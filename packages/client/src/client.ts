@@ -27,7 +27,7 @@ import type {
 import { randomText, stringify } from "./json.ts";
 import { Management } from "./management.ts";
 import type { CallOptions, ClientOptions, ReadOptions, WriteOptions } from "./options.ts";
-import { type HttpRequest, readJson, send } from "./request.ts";
+import { type HttpRequest, readJson, readStream, readWithLists, send } from "./request.ts";
 
 /** Values for the parameters of a statement or a filter. */
 export type Args = Readonly<Record<string, unknown>>;
@@ -117,7 +117,8 @@ export class BigPeerClient {
     options: WriteOptions = {},
   ): Promise<QueryResult<T>> {
     const body = { statement, args };
-    const result = await this.#write<QueryResult<T>>("/store/execute", body, options);
+    const read = readWithLists<QueryResult<T>>("items", "mutatedDocumentIds", "warnings");
+    const result = await this.#write<QueryResult<T>>("/store/execute", body, options, read);
     this.#note(result.transactionId);
     return result;
   }
@@ -127,7 +128,8 @@ export class BigPeerClient {
     commands: readonly WriteCommand[],
     options: WriteOptions = {},
   ): Promise<WriteResponse> {
-    const result = await this.#write<WriteResponse>("/store/write", { commands }, options);
+    const read = readWithLists<WriteResponse>("results");
+    const result = await this.#write<WriteResponse>("/store/write", { commands }, options, read);
     for (const { transactionId } of result.results) this.#note(transactionId);
     return result;
   }
@@ -165,7 +167,7 @@ export class BigPeerClient {
         headers: {},
         isRepeatable: true,
         isStream: true,
-        read: async (response) => response.body ?? new Blob([]).stream(),
+        read: (response) => readStream(response, "application/x-ndjson"),
       },
       { ...options, timeoutMs: options.timeoutMs ?? EXPORT_TIMEOUT_MS },
     );
@@ -183,7 +185,7 @@ export class BigPeerClient {
     return this.#post(
       "/sync/remote_execute",
       { statement, args },
-      { isRepeatable: false },
+      { isRepeatable: false, read: readWithLists("result") },
       options,
     );
   }
@@ -223,7 +225,7 @@ export class BigPeerClient {
     query: Operations["sync_peers"]["query"] = {},
     options: CallOptions = {},
   ): Promise<SyncPeersResponse> {
-    return this.#get(`/sync/peers${queryText(query)}`, options);
+    return this.#get(`/sync/peers${queryText(query)}`, options, readWithLists("peers"));
   }
 
   /** Explains why a document is on a peer, or is not. An id that is not text is given as JSON. */
@@ -255,13 +257,18 @@ export class BigPeerClient {
     return result;
   }
 
-  async #write<T>(path: string, body: object, options: WriteOptions): Promise<T> {
+  async #write<T>(
+    path: string,
+    body: object,
+    options: WriteOptions,
+    read: HttpRequest<T>["read"],
+  ): Promise<T> {
     const { idempotencyKey = randomText() } = options;
     const headers = this.#txnHeader(options);
     if (idempotencyKey !== null) headers["idempotency-key"] = idempotencyKey;
     const isRepeatable = idempotencyKey !== null;
     try {
-      return await this.#post<T>(path, body, { headers, isRepeatable }, options);
+      return await this.#post<T>(path, body, { headers, isRepeatable, read }, options);
     } catch (error) {
       if (error instanceof BigPeerError) error.idempotencyKey = idempotencyKey ?? undefined;
       throw error;
@@ -276,14 +283,11 @@ export class BigPeerClient {
   ): Promise<T> {
     const headers = { ...JSON_HEADERS, ...request.headers };
     const call = { ...request, method: "POST", url: path, body: stringify(body), headers };
-    return this.#send<T>({ ...call, read: readJson }, options);
+    return this.#send<T>({ read: readJson, ...call }, options);
   }
 
-  #get<T>(url: string, options: CallOptions): Promise<T> {
-    return this.#send<T>(
-      { method: "GET", url, headers: {}, isRepeatable: true, read: readJson },
-      options,
-    );
+  #get<T>(url: string, options: CallOptions, read: HttpRequest<T>["read"] = readJson): Promise<T> {
+    return this.#send<T>({ method: "GET", url, headers: {}, isRepeatable: true, read }, options);
   }
 
   /** Adds the credential and the address. All attempts of a call have the same credential. */
@@ -298,7 +302,7 @@ export class BigPeerClient {
   #deliver<T>(request: HttpRequest<T>, options: CallOptions): Promise<T> {
     const own = this.#options;
     return send(request, {
-      signal: options.signal,
+      signal: options.signal ?? own.signal,
       timeoutMs: options.timeoutMs ?? own.timeoutMs ?? TIMEOUT_MS,
       retries: options.retries ?? own.retries ?? RETRIES,
       // A method of the window must be called as one.

@@ -43,7 +43,7 @@ export class BigPeerError extends Error {
    * - `http.401` and the like, where a status says all
    * - `client.network`: no answer, the connection failed or was lost
    * - `client.timeout`: no answer within `timeoutMs`
-   * - `client.answer`: an answer that is not JSON, for instance of a proxy
+   * - `client.answer`: an answer that is not one of a Big Peer, for instance of a proxy
    */
   readonly code: string;
   /** Status of the answer; 0 if there was none. */

@@ -9,7 +9,7 @@ import { queryText } from "./address.ts";
 import type { Operations } from "./generated/management-api.ts";
 import { stringify } from "./json.ts";
 import type { CallOptions } from "./options.ts";
-import { readJson, type Send } from "./request.ts";
+import { readJson, readWithLists, type Send } from "./request.ts";
 
 export type Name = keyof Operations;
 export type Body<N extends Name> = Operations[N] extends { readonly request: infer R } ? R : never;
@@ -34,7 +34,16 @@ export class ManagementCalls {
 
   list<N extends Name>(path: string, options: PageOptions): Answer<N> {
     const { page, size } = options;
-    return this.call<N>("GET", path + queryText({ page, size }), options);
+    return this.#send<Response<N>>(
+      {
+        method: "GET",
+        url: path + queryText({ page, size }),
+        headers: {},
+        isRepeatable: true,
+        read: readWithLists("data"),
+      },
+      options,
+    );
   }
 
   call<N extends Name>(

@@ -31,6 +31,8 @@ export interface WriteOptions extends ReadOptions {
 
 /** Options of {@link BigPeerClient}. */
 export interface ClientOptions extends Pick<CallOptions, "timeoutMs" | "retries"> {
+  /** Ends each call that has no signal of its own. */
+  readonly signal?: AbortSignal | undefined;
   /** Address of the data API, such as `https://peer.example.com`. */
   readonly url: string;
   /** An API key, a session or a JWT. A function is called for each call. */

@@ -131,6 +131,37 @@ export async function readJson<T>(response: Response): Promise<T> {
   }
 }
 
+/** Reads an object that has these lists. Another server at the address answers something else. */
+export function readWithLists<T>(...lists: readonly string[]): (response: Response) => Promise<T> {
+  return async (response) => {
+    const answer = await readJson<unknown>(response);
+    const isObject = typeof answer === "object" && answer !== null && !Array.isArray(answer);
+    const fields = (isObject ? answer : {}) as { readonly [name: string]: unknown };
+    if (isObject && lists.every((name) => Array.isArray(fields[name]))) return answer as T;
+    throw foreignAnswer(response, `without ${["an object", ...lists].join(", ")}`);
+  };
+}
+
+/** Returns the body of an answer in this type. Another server at the address has another one. */
+export async function readStream(response: Response, type: string): Promise<ReadableStream> {
+  const found = response.headers.get("content-type") ?? "no content type";
+  if (found.split(";", 1)[0]?.trim().toLowerCase() !== type) {
+    await response.body?.cancel();
+    throw foreignAnswer(response, `in ${type}`, found);
+  }
+  return response.body ?? new Blob([]).stream();
+}
+
+function foreignAnswer(response: Response, what: string, found?: string): BigPeerError {
+  const text =
+    found === undefined
+      ? `expected an answer of a Big Peer, found JSON ${what}`
+      : `expected an answer of a Big Peer ${what}, found ${found}`;
+  return new BigPeerError("client.answer", `${text}; check the address`, {
+    status: response.status,
+  });
+}
+
 /** An answer that is not JSON comes from a proxy. */
 async function readFailure(response: Response): Promise<unknown> {
   const text = await response.text();

@@ -3,12 +3,13 @@
  */
 
 import type { Management } from "@bigpeer/client";
-import type { Value } from "@bigpeer/protocol";
+import type { ValueObject } from "@bigpeer/protocol";
 import { findAddresses, managementClient } from "../connection/addresses.ts";
 import type { Call, CommandDefinition } from "../program/definition.ts";
 import { parameterOf } from "../shell/parameter.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { MANAGEMENT, OUTPUT, own, YES } from "./shared-options.ts";
+import { named } from "./unreachable.ts";
 
 const NAME = { name: "app", meaning: "name or id of the app" };
 
@@ -90,7 +91,7 @@ async function list(call: Call): Promise<void> {
 async function create(call: Call): Promise<void> {
   const name = call.words[0] ?? "";
   const app = await managementOf(call).createApp({ name, appId: call.options.text("id") });
-  await call.output.item(app as unknown as Value);
+  await call.output.item(named(app));
   call.output.note(`next: bigpeer key create NAME --app ${name}`);
 }
 
@@ -98,7 +99,7 @@ async function show(call: Call): Promise<void> {
   const management = managementOf(call);
   const name = call.words[0] ?? "";
   const [app, settings] = [await management.getApp(name), await management.getSettings(name)];
-  await call.output.item({ ...app, settings } as unknown as Value);
+  await call.output.item({ ...(named(app) as ValueObject), settings });
 }
 
 async function set(call: Call): Promise<void> {

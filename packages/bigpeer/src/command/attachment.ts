@@ -9,6 +9,7 @@ import { dataClient, findAddresses } from "../connection/addresses.ts";
 import type { Call, CommandDefinition } from "../program/definition.ts";
 import { CommandFailure, UsageError } from "../program/failure.ts";
 import { DATA, OUTPUT } from "./shared-options.ts";
+import { textual } from "./unreachable.ts";
 
 export const ATTACHMENT: CommandDefinition = {
   name: "attachment",
@@ -48,7 +49,7 @@ export const ATTACHMENT: CommandDefinition = {
 };
 
 async function put({ words, options, host, output }: Call): Promise<void> {
-  const { attachments } = dataClient(findAddresses(options, host));
+  const { attachments } = dataClient(findAddresses(options, host), host);
   const tokens = [];
   for (const file of words) {
     const path = resolve(host.folder, file);
@@ -56,13 +57,13 @@ async function put({ words, options, host, output }: Call): Promise<void> {
       throw new CommandFailure(`failed to read ${path}: ${error.message}`);
     });
     const { id, len } = await attachments.upload(await openAsBlob(path), { signal: host.signal });
-    tokens.push({ file, id, len });
+    tokens.push({ file, id: textual(id), len });
   }
   await output.rows(tokens);
 }
 
 async function get({ words, options, host, output }: Call): Promise<void> {
-  const { attachments } = dataClient(findAddresses(options, host));
+  const { attachments } = dataClient(findAddresses(options, host), host);
   const id = words[0] ?? "";
   const file = options.text("output");
   // Bytes of any kind would change the state of a terminal.
@@ -75,11 +76,12 @@ async function get({ words, options, host, output }: Call): Promise<void> {
     size += bytes.length;
     await output.write(bytes);
   }
+  await output.close();
   if (file !== undefined) output.note(`${size} bytes in ${resolve(host.folder, file)}`);
 }
 
 async function info({ words, options, host, output }: Call): Promise<void> {
-  const { attachments } = dataClient(findAddresses(options, host));
+  const { attachments } = dataClient(findAddresses(options, host), host);
   const id = words[0] ?? "";
   const len = await attachments.size(id, { signal: host.signal });
   if (len === undefined) throw new CommandFailure(`there is no attachment with the id ${id}`);

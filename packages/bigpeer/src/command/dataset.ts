@@ -71,7 +71,7 @@ async function load(call: Call): Promise<void> {
   const dataset = datasetOf(call);
   const size = options.number("size") ?? dataset.size;
   const seed = options.number("seed", 0) ?? 1;
-  const client = dataClient(findAddresses(options, host));
+  const client = dataClient(findAddresses(options, host), host);
   await output.rows(await loadDataset(client, dataset, { seed, size, signal: host.signal }));
   output.note(`next: bigpeer query "SELECT * FROM ${dataset.collections.at(-1)} LIMIT 5"`);
 }
@@ -81,7 +81,7 @@ async function reset(call: Call): Promise<void> {
   const dataset = datasetOf(call);
   const collections = dataset.collections.join(", ");
   await confirm(call, `Delete the documents demo-… of ${collections} and load them again?`);
-  await removeDataset(dataClient(findAddresses(options, host)), dataset, host.signal);
+  await removeDataset(dataClient(findAddresses(options, host), host), dataset, host.signal);
   await load(call);
 }
 

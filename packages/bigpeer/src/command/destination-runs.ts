@@ -9,6 +9,7 @@ import { EXIT, UsageError } from "../program/failure.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readArgument, readObject } from "./json-argument.ts";
 import { managedApp } from "./resource.ts";
+import { named } from "./unreachable.ts";
 
 export const EVENTS = ["insert", "update", "delete", "leave"] as const;
 export const POSITIONS = ["position", "now", "oldest"] as const;
@@ -84,13 +85,13 @@ export async function onOne(
   run: (calls: DestinationCalls, app: string, name: string) => Promise<unknown>,
 ): Promise<void> {
   const { calls, app, name } = targetOf(kind, call);
-  await call.output.item((await run(calls, app, name)) as Value);
+  await call.output.item(named(await run(calls, app, name)));
 }
 
 export async function create(kind: DestinationKind, call: Call): Promise<void> {
   const { calls, app, name } = targetOf(kind, call);
   const content = { ...(await contentOf(kind, call)), name };
-  await call.output.item((await calls.create(app, content)) as Value);
+  await call.output.item(named(await calls.create(app, content)));
   if (kind.note !== undefined) call.output.note(kind.note);
 }
 
@@ -98,7 +99,7 @@ export async function update(kind: DestinationKind, call: Call): Promise<void> {
   const { calls, app, name } = targetOf(kind, call);
   const change = await contentOf(kind, call);
   if (Object.keys(change).length === 0) throw new UsageError("expected what to change");
-  await call.output.item((await calls.update(app, name, change)) as Value);
+  await call.output.item(named(await calls.update(app, name, change)));
 }
 
 /** The configuration of the command line. An option comes before the same field in JSON. */

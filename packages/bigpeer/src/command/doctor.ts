@@ -47,6 +47,7 @@ async function doctor(call: Call): Promise<number> {
     ...(await serverFindings(addresses, call)),
     ...(await managementFindings(addresses, call)),
   ];
+  host.signal.throwIfAborted();
   if (output.format === "table") {
     for (const finding of findings) await output.write(lineOf(finding, call));
   } else await output.rows(findings.map((finding) => ({ ...finding })));
@@ -114,7 +115,7 @@ async function serverFindings(addresses: Addresses, { host }: Call): Promise<Fin
     return [
       health,
       ...versionFindings(await readVersion(url, host.signal)),
-      ...(await keyFindings(addresses)),
+      ...(await keyFindings(addresses, host)),
     ];
   } catch (error) {
     const fix = "check the address, and that the server runs and that a firewall lets you through";
@@ -134,23 +135,23 @@ function versionFindings(version: string | undefined): Finding[] {
   return [{ check: "version", verdict: "note", found, fix: "use the same version of both" }];
 }
 
-async function keyFindings(addresses: Addresses): Promise<Finding[]> {
+async function keyFindings(addresses: Addresses, host: Call["host"]): Promise<Finding[]> {
   if (addresses.key === undefined) return [];
   const check = "key";
   try {
-    const client = dataClient(addresses);
+    const client = dataClient(addresses, host);
     const { transactionId } = await client.execute("SELECT 1 AS one FROM system:dual");
     const found = `accepted, transaction ${transactionId}`;
-    return [{ check, verdict: "ok", found }, ...(await rightsFindings(addresses))];
+    return [{ check, verdict: "ok", found }, ...(await rightsFindings(addresses, host))];
   } catch (error) {
     const fix = `set ${VARIABLES.key} to a valid key; bigpeer key create makes one`;
     return [{ check, verdict: "fault", found: reasonOf(error), fix }];
   }
 }
 
-async function rightsFindings(addresses: Addresses): Promise<Finding[]> {
+async function rightsFindings(addresses: Addresses, host: Call["host"]): Promise<Finding[]> {
   try {
-    const { peers } = await dataClient(addresses).peers({ limit: 1 });
+    const { peers } = await dataClient(addresses, host).peers({ limit: 1 });
     const found = peers.length === 0 ? "no peer is connected" : "peers are connected";
     return [{ check: "peers", verdict: "ok", found }];
   } catch (error) {

@@ -2,19 +2,18 @@
  * `bigpeer export`: writes a collection to a file or to standard output, as of one transaction.
  */
 
-import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { createGzip, type Gzip } from "node:zlib";
 import type { BigPeerClient } from "@bigpeer/client";
 import { isObject, parseJson, type Value, type ValueObject } from "@bigpeer/protocol";
 import { dataClient, findAddresses } from "../connection/addresses.ts";
 import type { Call, CommandDefinition } from "../program/definition.ts";
-import { CommandFailure, UsageError } from "../program/failure.ts";
+import { UsageError } from "../program/failure.ts";
 import { csvLine, flatten } from "../terminal/csv.ts";
+import type { Output } from "../terminal/output.ts";
 import { count, ProgressLine } from "../terminal/progress-line.ts";
 import { lineRecords } from "../transfer/json-records.ts";
 import { DATA, own } from "./shared-options.ts";
@@ -56,6 +55,7 @@ export const EXPORT: CommandDefinition = {
     ),
     DATA,
   ],
+  outputFile: "packed",
   run: exportCollection,
 };
 
@@ -65,34 +65,30 @@ async function exportCollection(call: Call): Promise<void> {
   const isFull = options.has("full");
   if (isCsv && isFull) throw new UsageError("--full needs --format ndjson: CSV has no types");
   if (options.has("attachments") && !isFull) throw new UsageError("--attachments needs --full");
-  const client = dataClient(findAddresses(options, host));
+  const client = dataClient(findAddresses(options, host), host);
   const collection = words[0] ?? "";
-  const sink = new ExportSink(call);
-  const line = new ProgressLine(host, "documents", options.has("quiet") || !sink.isFile);
+  const isFile = options.has("output");
+  const line = new ProgressLine(host, "documents", options.has("quiet") || !isFile);
   let documents = 0;
   const onDocument = (): void => line.update({ done: ++documents });
   try {
-    if (isCsv) await writeCsv(client, collection, { sink, onDocument, signal: host.signal });
-    else await writeLines(client, call, { sink, onDocument, signal: host.signal });
-    await sink.finish();
-  } catch (error) {
-    await sink.abandon();
-    throw error;
+    if (isCsv) await writeCsv(client, collection, { output, onDocument, signal: host.signal });
+    else await writeLines(client, call, { output, onDocument, signal: host.signal });
+    await output.close();
   } finally {
     line.clear();
   }
-  if (sink.isFile)
-    output.note(`exported ${count(documents)} documents in ${line.seconds.toFixed(1)} s`);
+  if (isFile) output.note(`exported ${count(documents)} documents in ${line.seconds.toFixed(1)} s`);
 }
 
 interface Exporting {
-  readonly sink: ExportSink;
+  readonly output: Output;
   readonly onDocument: () => void;
   readonly signal: AbortSignal;
 }
 
 async function writeLines(client: BigPeerClient, call: Call, exporting: Exporting): Promise<void> {
-  const { sink, onDocument, signal } = exporting;
+  const { output, onDocument, signal } = exporting;
   const { options, words, host } = call;
   const types = options.has("full") ? "true" : "false";
   const stream = await client.export({ collection: words[0] ?? "", types }, { signal });
@@ -102,7 +98,7 @@ async function writeLines(client: BigPeerClient, call: Call, exporting: Exportin
   if (contents === undefined) {
     for await (const bytes of stream) {
       for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) onDocument();
-      await sink.write(bytes);
+      await output.write(bytes);
     }
     return;
   }
@@ -110,7 +106,7 @@ async function writeLines(client: BigPeerClient, call: Call, exporting: Exportin
     for (const { text } of lines) {
       await contents.fetchOf(parseJson(text), signal);
       onDocument();
-      await sink.write(`${text}\n`);
+      await output.write(`${text}\n`);
     }
   }
 }
@@ -123,7 +119,7 @@ async function writeCsv(
   collection: string,
   exporting: Exporting,
 ): Promise<void> {
-  const { sink, onDocument, signal } = exporting;
+  const { output, onDocument, signal } = exporting;
   const folder = await mkdtemp(join(tmpdir(), "bigpeer-export-"));
   try {
     const path = join(folder, "lines.ndjson");
@@ -134,10 +130,10 @@ async function writeCsv(
     const columns = new Set<string>();
     for await (const row of rowsIn(path)) for (const name of flatten(row).keys()) columns.add(name);
     const names = [...columns];
-    if (names.length > 0) await sink.write(csvLine(names));
+    if (names.length > 0) await output.write(csvLine(names));
     for await (const row of rowsIn(path)) {
       const cells = flatten(row);
-      await sink.write(csvLine(names.map((name) => cells.get(name))));
+      await output.write(csvLine(names.map((name) => cells.get(name))));
       onDocument();
     }
   } finally {
@@ -178,13 +174,14 @@ class Contents {
       this.#known.add(id);
       await mkdir(this.#folder, { recursive: true });
       const path = join(this.#folder, id);
-      const file = createWriteStream(`${path}.part`, { mode: 0o600 });
-      for await (const bytes of await this.#client.attachments.stream(id, { signal })) {
-        if (!file.write(bytes)) await once(file, "drain");
+      const content = await this.#client.attachments.stream(id, { signal });
+      try {
+        await pipeline(content, createWriteStream(`${path}.part`, { mode: 0o600 }));
+        await rename(`${path}.part`, path);
+      } catch (error) {
+        await rm(`${path}.part`, { force: true });
+        throw error;
       }
-      file.end();
-      await once(file, "close");
-      await rename(`${path}.part`, path);
     }
   }
 }
@@ -203,66 +200,4 @@ function idsIn(fields: Value): string[] {
     // An id becomes the name of a file.
     return typeof id === "string" && /^[\w-]+$/.test(id) ? [id] : [];
   });
-}
-
-/** Standard output, or a file that gets its name when all of it is there. */
-class ExportSink {
-  readonly isFile: boolean;
-  readonly #call: Call;
-  readonly #path: string;
-  readonly #file: ReturnType<typeof createWriteStream> | undefined;
-  readonly #gzip: Gzip | undefined;
-  #failure: Error | undefined;
-
-  constructor(call: Call) {
-    const file = call.options.text("output");
-    this.#call = call;
-    this.isFile = file !== undefined;
-    this.#path = resolve(call.host.folder, file ?? "");
-    if (file === undefined) return;
-    this.#file = createWriteStream(`${this.#path}.part`, { mode: 0o600 });
-    if (file.endsWith(".gz")) {
-      this.#gzip = createGzip();
-      this.#gzip.pipe(this.#file);
-    }
-    this.#file.on("error", (error) => {
-      this.#failure ??= error;
-      this.#target?.emit("drain");
-    });
-  }
-
-  get #target(): Gzip | ReturnType<typeof createWriteStream> | undefined {
-    return this.#gzip ?? this.#file;
-  }
-
-  async write(content: string | Uint8Array): Promise<void> {
-    const target = this.#target;
-    if (target === undefined) {
-      await this.#call.host.output.write(content);
-      return;
-    }
-    this.#check();
-    if (!target.write(content)) await once(target, "drain");
-  }
-
-  async finish(): Promise<void> {
-    if (this.#file === undefined) return;
-    this.#check();
-    this.#target?.end();
-    await once(this.#file, "close");
-    this.#check();
-    await rename(`${this.#path}.part`, this.#path);
-  }
-
-  /** Leaves no half file. */
-  async abandon(): Promise<void> {
-    if (this.#file === undefined) return;
-    this.#file.destroy();
-    await rm(`${this.#path}.part`, { force: true });
-  }
-
-  #check(): void {
-    if (this.#failure === undefined) return;
-    throw new CommandFailure(`failed to write ${this.#path}: ${this.#failure.message}`);
-  }
 }

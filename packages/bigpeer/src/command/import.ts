@@ -8,7 +8,7 @@ import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { dataClient, findAddresses, requireUrl } from "../connection/addresses.ts";
 import type { Call, CommandDefinition } from "../program/definition.ts";
-import { CommandFailure, EXIT } from "../program/failure.ts";
+import { CommandFailure, EXIT, UsageError } from "../program/failure.ts";
 import { count, ProgressLine } from "../terminal/progress-line.ts";
 import { Checkpoint, NO_PROGRESS, type Progress } from "../transfer/checkpoint.ts";
 import { readColumnTypes } from "../transfer/csv-document.ts";
@@ -116,6 +116,10 @@ async function importFile(call: Call): Promise<number> {
   const file = words[0] ?? "";
   const types = options.text("types");
   const columnTypes = types === undefined ? new Map<never, never>() : readColumnTypes(types);
+  // Before anything is opened.
+  const batchSize = options.number("batch") ?? BATCH_SIZE;
+  options.number("patience");
+  if (!options.has("dry-run")) requireUrl(findAddresses(options, host));
   const source = await openSource(
     {
       file,
@@ -131,7 +135,7 @@ async function importFile(call: Call): Promise<number> {
   const rejects = rejectsOf(call, from);
   const line = new ProgressLine(host, "documents", options.has("quiet"));
   const run = new ImportRun(writerOf(call, checkpoint), {
-    batchSize: options.number("batch") ?? BATCH_SIZE,
+    batchSize,
     isContinuing: options.has("continue-on-error"),
     rejects,
     checkpoint,
@@ -168,7 +172,7 @@ function isDone({ records, ahead }: Progress, index: number): boolean {
 async function storeContents({ options, host }: Call): Promise<void> {
   const given = options.text("attachments");
   if (given === undefined || options.has("dry-run")) return;
-  const { attachments } = dataClient(findAddresses(options, host));
+  const { attachments } = dataClient(findAddresses(options, host), host);
   const folder = resolve(host.folder, given);
   for (const name of await readdir(folder)) {
     const { id } = await attachments.upload(await openAsBlob(join(folder, name)), {
@@ -207,8 +211,18 @@ function report({ imported, rejected }: Progress, { call, seconds, rejects }: Re
 
 function separatorOf({ words, options }: Call): string {
   const given = options.text("separator");
-  if (given !== undefined) return given === "\\t" ? "\t" : given;
+  if (given !== undefined) return readSeparator(given);
   return /\.tsv(?:\.gz)?$/i.test(words[0] ?? "") ? "\t" : ",";
+}
+
+/** Throws UsageError unless it is one letter that can stand between cells. */
+function readSeparator(text: string): string {
+  const letter = text === "\\t" ? "\t" : text;
+  if (/^[^"\r\n]$/u.test(letter)) return letter;
+  const found = JSON.stringify(text);
+  throw new UsageError(
+    `--separator: expected one letter other than a quote, or \\t, found ${found}`,
+  );
 }
 
 /** Names where the documents go and how, so that another import does not go on with this one. */

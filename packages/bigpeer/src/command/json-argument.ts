@@ -4,6 +4,7 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { addAbortSignal } from "node:stream";
 import { isObject, PeerError, parseJson, type Value, type ValueObject } from "@bigpeer/protocol";
 import { CommandFailure, UsageError } from "../program/failure.ts";
 import type { ProgramHost } from "../program/host.ts";
@@ -31,7 +32,8 @@ export async function readArgument(given: string, host: ProgramHost): Promise<st
   }
 }
 
-export async function readInput({ input }: ProgramHost): Promise<string> {
+export async function readInput({ input, signal }: ProgramHost): Promise<string> {
+  addAbortSignal(signal, input);
   const parts: Buffer[] = [];
   for await (const part of input) parts.push(Buffer.from(part as Buffer));
   return Buffer.concat(parts).toString("utf8");

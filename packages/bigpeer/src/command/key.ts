@@ -11,6 +11,7 @@ import { UsageError } from "../program/failure.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readObject } from "./json-argument.ts";
 import { APP, MANAGEMENT, OUTPUT, own, YES } from "./shared-options.ts";
+import { textual } from "./unreachable.ts";
 
 const NAME = { name: "name", meaning: "name of the key" };
 
@@ -130,7 +131,7 @@ async function create(call: Call): Promise<void> {
     addresses.app,
     key,
   );
-  await printText(call, created);
+  await printText(call, textual(created));
   output.note("this text is not shown again; set BIGPEER_KEY to it, or run bigpeer login");
 }
 
@@ -162,7 +163,7 @@ async function rotate(call: Call): Promise<void> {
   const { management } = managementClient(addresses, host);
   const graceSeconds = options.number("grace", 0) ?? 0;
   const rotated = await management.rotateApiKey(addresses.app, words[0] ?? "", { graceSeconds });
-  await printText(call, rotated);
+  await printText(call, textual(rotated));
 }
 
 /** The text alone, so that a script can assign it, unless another form is named. */

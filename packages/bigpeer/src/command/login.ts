@@ -88,7 +88,9 @@ async function save(call: Call): Promise<void> {
   const key = (await readKey(call)).trim();
   if (key === "") throw new UsageError("expected a key, found nothing");
   // A profile that does not work is of no use.
-  await new BigPeerClient({ url, key }).execute("SELECT 1 AS one FROM system:dual");
+  await new BigPeerClient({ url, key, signal: host.signal }).execute(
+    "SELECT 1 AS one FROM system:dual",
+  );
   const profile: Profile = {
     url,
     key,

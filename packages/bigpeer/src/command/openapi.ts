@@ -6,7 +6,7 @@ import { findAddresses, requireManagementUrl, requireUrl } from "../connection/a
 import type { Call, CommandDefinition } from "../program/definition.ts";
 import { CommandFailure, EXIT } from "../program/failure.ts";
 import { BOTH, own } from "./shared-options.ts";
-import { unreachable } from "./unreachable.ts";
+import { notOurs, unreachable } from "./unreachable.ts";
 
 export const OPENAPI: CommandDefinition = {
   name: "openapi",
@@ -31,10 +31,22 @@ async function openapi({ options, host, output }: Call): Promise<void> {
   const { adminToken } = addresses;
   const isSecret = isManagement && adminToken !== undefined;
   const headers = isSecret ? { authorization: `Bearer ${adminToken.value}` } : {};
-  const response = await fetch(url, { headers, signal: host.signal }).catch((error: unknown) => {
-    throw unreachable(url, error);
-  });
-  const text = await response.text();
+  const { response, text } = await fetch(url, { headers, signal: host.signal })
+    .then(async (answer) => ({ response: answer, text: await answer.text() }))
+    .catch((error: unknown) => {
+      host.signal.throwIfAborted();
+      throw unreachable(url, error);
+    });
   if (!response.ok) throw new CommandFailure(`${url} answered ${response.status}`, EXIT.failed);
+  if (!isDocument(text)) throw notOurs(url, response.status);
   await output.write(text.endsWith("\n") ? text : `${text}\n`);
+}
+
+function isDocument(text: string): boolean {
+  try {
+    const found = JSON.parse(text) as { readonly openapi?: unknown } | null;
+    return typeof found?.openapi === "string";
+  } catch {
+    return false;
+  }
 }

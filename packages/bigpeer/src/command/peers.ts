@@ -18,7 +18,7 @@ export const PEERS: CommandDefinition = {
 };
 
 async function peers({ options, host, output }: Call): Promise<void> {
-  const client = dataClient(findAddresses(options, host));
+  const client = dataClient(findAddresses(options, host), host);
   const found: SyncPeer[] = [];
   let after: number | undefined;
   do {

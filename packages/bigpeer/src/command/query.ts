@@ -85,6 +85,7 @@ async function runAll(call: Call, text: string): Promise<number> {
     try {
       await print(call, await run(statement));
     } catch (error) {
+      call.host.signal.throwIfAborted();
       if (!options.has("continue-on-error")) {
         output.note(`the statement at line ${line} failed`);
         throw error;
@@ -109,7 +110,7 @@ async function prepare(call: Call): Promise<(statement: string) => Promise<Resul
   const { options, host } = call;
   const args = await parametersOf(call);
   const seconds = options.number("timeout");
-  const client = dataClient(findAddresses(options, host), seconds && seconds * 1000);
+  const client = dataClient(findAddresses(options, host), host, seconds && seconds * 1000);
   const prefix = prefixOf(call);
   const txnId = options.number("txn-id", 0);
   return async (statement) => {

@@ -33,7 +33,7 @@ async function remote(call: Call): Promise<number> {
   const statement = /^\s*SYNC\s+CONTEXT\b/i.test(text) ? text : `SYNC CONTEXT (PEERS) ${text}`;
   const given = options.text("args");
   const args = given === undefined ? undefined : await readObject("--args", given, host);
-  const client = dataClient(findAddresses(options, host));
+  const client = dataClient(findAddresses(options, host), host);
   const { result, error } = await client
     .remoteExecute(statement, args, { signal: host.signal })
     .catch((failure: unknown) => {

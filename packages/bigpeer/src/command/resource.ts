@@ -10,6 +10,7 @@ import type { Call, CommandDefinition } from "../program/definition.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readObject } from "./json-argument.ts";
 import { APP, MANAGEMENT, OUTPUT, own, YES } from "./shared-options.ts";
+import { named } from "./unreachable.ts";
 
 export interface Resource {
   /** Name of the command, such as `provider`. */
@@ -96,14 +97,14 @@ async function list(resource: Resource, call: Call): Promise<void> {
 
 async function show(resource: Resource, call: Call): Promise<void> {
   const { management, app } = managedApp(call);
-  await call.output.item((await resource.show(management, app, call.words[0] ?? "")) as Value);
+  await call.output.item(named(await resource.show(management, app, call.words[0] ?? "")));
 }
 
 async function create(resource: Resource, call: Call): Promise<void> {
   const { management, app } = managedApp(call);
   const [name = "", text = ""] = call.words;
   const config = await readObject("config", text, call.host);
-  await call.output.item((await resource.create(management, app, name, config)) as Value);
+  await call.output.item(named(await resource.create(management, app, name, config)));
 }
 
 async function remove(resource: Resource, call: Call): Promise<void> {

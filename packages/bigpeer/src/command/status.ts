@@ -34,7 +34,7 @@ async function status({ options, host, output }: Call): Promise<number> {
   const health = await readHealth(url, host.signal).catch((error: unknown) => {
     throw unreachable(url, error);
   });
-  const client = dataClient(addresses);
+  const client = dataClient(addresses, host);
   const { transactionId } = await client.execute("SELECT 1 AS one FROM system:dual");
   const collections = await readCollections(client);
   const peers = await countPeers(client);
@@ -61,6 +61,7 @@ async function readApps(call: Pick<Call, "options" | "host">) {
     const { data: apps } = await management.listApps({ timeoutMs: 10_000, retries: 0 });
     return { managementUrl: addresses.managementUrl.value, apps: apps.map(({ name }) => name) };
   } catch {
+    call.host.signal.throwIfAborted();
     return { managementUrl: `${addresses.managementUrl.value} (no answer for this credential)` };
   }
 }

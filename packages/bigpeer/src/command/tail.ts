@@ -48,12 +48,13 @@ export const TAIL: CommandDefinition = {
     DATA,
     OUTPUT,
   ],
+  outputFile: "streamed",
   run: tail,
 };
 
 async function tail(call: Call): Promise<number> {
   const { words, options, host, output } = call;
-  const client = dataClient(findAddresses(options, host));
+  const client = dataClient(findAddresses(options, host), host);
   const connection = new Connection(output);
   const count = options.number("count") ?? Infinity;
   const choice: ChangesOptions = {
@@ -77,7 +78,7 @@ async function tail(call: Call): Promise<number> {
     }
   } catch (error) {
     // Ctrl-C is how this command ends.
-    if (host.signal.aborted && error === host.signal.reason) return EXIT.done;
+    if (host.signal.aborted) return EXIT.done;
     throw explained(error);
   }
   return EXIT.done;

@@ -166,7 +166,11 @@ export function requireManagementUrl({ managementUrl }: Addresses): string {
 }
 
 /** A client of the data API. Throws CommandFailure when no server is known. */
-export function dataClient(addresses: Addresses, timeoutMs?: number): BigPeerClient {
+export function dataClient(
+  addresses: Addresses,
+  { signal }: Pick<ProgramHost, "signal">,
+  timeoutMs?: number,
+): BigPeerClient {
   const url = requireUrl(addresses);
   const { key, managementUrl } = addresses;
   return new BigPeerClient({
@@ -174,13 +178,14 @@ export function dataClient(addresses: Addresses, timeoutMs?: number): BigPeerCli
     key: key?.value,
     managementUrl: managementUrl?.value,
     timeoutMs,
+    signal,
   });
 }
 
 /** A client whose `management` can be used. */
 export function managementClient(
   addresses: Addresses,
-  { env }: Pick<ProgramHost, "env">,
+  { env, signal }: Pick<ProgramHost, "env" | "signal">,
 ): BigPeerClient {
   const managementUrl = requireManagementUrl(addresses);
   const { url, key, adminToken } = addresses;
@@ -191,5 +196,6 @@ export function managementClient(
     adminToken: adminToken?.value,
     namespace: env["BIGPEER_NAMESPACE"] || undefined,
     bigPeer: env["BIGPEER_NAME"] || undefined,
+    signal,
   });
 }

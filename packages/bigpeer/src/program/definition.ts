@@ -59,6 +59,11 @@ export interface CommandDefinition {
   readonly words?: readonly ArgumentDefinition[];
   readonly groups?: readonly OptionGroup[];
   readonly commands?: readonly CommandDefinition[];
+  /**
+   * How `--output` is written: `streamed` has each piece in the file at once, `packed` packs a file
+   * whose name ends with .gz.
+   */
+  readonly outputFile?: "streamed" | "packed";
   /** Absent when the command only holds others, or the server runs it. Returns the exit code. */
   readonly run?: (call: Call) => Promise<number | void>;
 }

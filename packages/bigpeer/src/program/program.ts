@@ -43,6 +43,11 @@ async function runParsed(parsed: Parsed, host: ProgramHost): Promise<number> {
   const output = new Output(host, {
     format: formatOf(options.text("format")),
     file: options.text("output"),
+    fileOptions: {
+      isStreamed: definition.outputFile === "streamed",
+      isPacked:
+        definition.outputFile === "packed" && options.text("output")?.endsWith(".gz") === true,
+    },
     isQuiet: options.has("quiet"),
     isPlain: options.has("no-color"),
   });
@@ -50,17 +55,20 @@ async function runParsed(parsed: Parsed, host: ProgramHost): Promise<number> {
     output.warn("--key is seen by other users of this machine; BIGPEER_KEY is not");
   const call: Call = { words, options, host, output, runOther: runProgram };
   try {
+    await output.open();
     const exitCode = (await definition.run?.(call)) ?? EXIT.done;
     await output.close();
     return exitCode;
   } catch (error) {
+    await output.abandon();
     return failed(error, parsed, call);
   }
 }
 
 /** Prints the failure. Rethrows what is a fault of the program. */
 function failed(error: unknown, { path }: Parsed, { host, output }: Call): number {
-  if (host.signal.aborted && error === host.signal.reason) return EXIT.failed;
+  // Whatever failed then, it was stopped.
+  if (host.signal.aborted) return EXIT.failed;
   const exitCode = exitCodeOf(error);
   if (exitCode === undefined) throw error;
   const { errorStyle: style } = output;

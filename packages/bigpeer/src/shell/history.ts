@@ -5,6 +5,7 @@
 import { appendFileSync, chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { tokensOf } from "@bigpeer/engine/language";
 import type { ProgramHost } from "../program/host.ts";
 
 const ENTRIES_MAX = 1_000;
@@ -34,7 +35,7 @@ export class History {
 
   /** A statement of several lines becomes one line. */
   add(statement: string): void {
-    const line = statement.replaceAll(/\s*\n\s*/g, " ").trim();
+    const line = statement.includes("\n") ? oneLine(statement) : statement.trim();
     // A shell without a place for its history still works.
     try {
       mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
@@ -46,4 +47,15 @@ export class History {
   #shorten(lines: readonly string[]): void {
     writeFileSync(this.#path, `${lines.join("\n")}\n`, { mode: 0o600 });
   }
+}
+
+/** The same statement: a comment must not swallow the next line, and a text keeps its line breaks. */
+function oneLine(statement: string): string {
+  let line = "";
+  for (const { kind, text } of tokensOf(statement)) {
+    if (kind === "comment") line += " ";
+    else if (kind === "text") line += text.replaceAll("\r", "\\r").replaceAll("\n", "\\n");
+    else line += kind === "space" && text.includes("\n") ? " " : text.replaceAll("\n", " ");
+  }
+  return line.trim();
 }

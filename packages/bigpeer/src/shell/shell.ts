@@ -42,7 +42,7 @@ class Shell {
 
   constructor(call: Call) {
     const { host, options } = call;
-    const client = dataClient(findAddresses(options, host));
+    const client = dataClient(findAddresses(options, host), host);
     this.#call = call;
     this.#names = new StoreNames(client);
     this.#history = new History(host);
@@ -81,6 +81,9 @@ class Shell {
       this.#isClosed = true;
       this.#stop?.abort();
     });
+    const { signal } = host;
+    const close = (): void => this.#lines.close();
+    signal.addEventListener("abort", close);
     this.#lines.prompt();
     for await (const line of this.#lines) {
       await this.#take(line);
@@ -88,6 +91,7 @@ class Shell {
       this.#lines.setPrompt(this.#above === "" ? PROMPT : CONTINUATION);
       this.#lines.prompt();
     }
+    signal.removeEventListener("abort", close);
     this.#lines.close();
     await host.output.write("\n");
     return EXIT.done;

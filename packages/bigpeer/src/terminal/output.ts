@@ -3,12 +3,11 @@
  * error. Rows are a table on a terminal and JSON elsewhere.
  */
 
-import { once } from "node:events";
-import { createWriteStream, type WriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { isObject, stringifyJson, type Value } from "@bigpeer/protocol";
 import type { ProgramHost } from "../program/host.ts";
 import { csvLine, flatten } from "./csv.ts";
+import { OutputFile, type OutputFileOptions } from "./output-file.ts";
 import { type Style, styleOf } from "./style.ts";
 import { tableText, verticalText } from "./table.ts";
 
@@ -18,8 +17,9 @@ export type Format = (typeof FORMATS)[number];
 
 export interface OutputOptions {
   readonly format?: Format | undefined;
-  /** File in place of standard output. */
+  /** File in place of standard output, which `open` opens. */
   readonly file?: string | undefined;
+  readonly fileOptions?: OutputFileOptions;
   readonly isQuiet?: boolean;
   readonly isPlain?: boolean;
 }
@@ -33,8 +33,7 @@ export class Output {
   readonly isTerminal: boolean;
   readonly #host: ProgramHost;
   readonly #options: OutputOptions;
-  #file: WriteStream | undefined;
-  #failure: unknown;
+  #file: OutputFile | undefined;
 
   constructor(host: ProgramHost, options: OutputOptions = {}) {
     this.#host = host;
@@ -49,26 +48,28 @@ export class Output {
 
   /** Writes to standard output, or to the file of `--output`. */
   async write(content: string | Uint8Array): Promise<void> {
-    const { file } = this.#options;
-    if (file === undefined) {
-      await this.#host.output.write(content);
-      return;
-    }
-    this.#file ??= this.#openFile(resolve(this.#host.folder, file));
-    if (this.#failure !== undefined) throw this.#failure;
-    if (!this.#file.write(content)) await once(this.#file, "drain");
+    await (this.#file ?? this.#host.output).write(content);
   }
 
-  /** Closes the file of `--output`. */
+  /** Opens the file of `--output`. Throws CommandFailure when it cannot be written. */
+  async open(): Promise<void> {
+    const { file, fileOptions } = this.#options;
+    if (file === undefined) return;
+    this.#file = await OutputFile.open(resolve(this.#host.folder, file), fileOptions);
+  }
+
+  /** The file of `--output` is whole, and nothing more is written. */
   async close(): Promise<void> {
     const file = this.#file;
     this.#file = undefined;
-    if (file === undefined) return;
-    if (this.#failure !== undefined) throw this.#failure;
-    await new Promise<void>((done, fail) => {
-      file.on("error", fail);
-      file.end(done);
-    });
+    await file?.finish();
+  }
+
+  /** Of a command that failed. */
+  async abandon(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.abandon();
   }
 
   /** Many rows, or none. */
@@ -115,16 +116,6 @@ export class Output {
   /** Width of the terminal; undefined elsewhere. */
   get columns(): number | undefined {
     return this.isTerminal ? this.#host.output.columns : undefined;
-  }
-
-  /** A failure of the file ends the command at its next write. */
-  #openFile(path: string): WriteStream {
-    const file = createWriteStream(path, { mode: 0o600 });
-    file.on("error", (error) => {
-      this.#failure ??= error;
-      file.emit("drain");
-    });
-    return file;
   }
 }
 

@@ -13,14 +13,29 @@ export type ColumnType = (typeof TYPES)[number];
 
 /** Parses `id=text,price=number`. */
 export function readColumnTypes(text: string): ReadonlyMap<string, ColumnType> {
-  return new Map(
-    text.split(",").map((part) => {
-      const [name = "", type = ""] = part.split("=").map((each) => each.trim());
-      const known = TYPES.find((each) => each === type);
-      if (name !== "" && known !== undefined) return [name, known] as const;
+  const types = new Map<string, ColumnType>();
+  for (const part of text.split(",")) {
+    const at = part.lastIndexOf("=");
+    const name = part.slice(0, Math.max(0, at)).trim();
+    const known = TYPES.find((each) => each === part.slice(at + 1).trim());
+    if (name === "" || known === undefined)
       throw new UsageError(`--types: expected name=type with ${TYPES.join(", ")}, found "${part}"`);
-    }),
-  );
+    if (types.has(name)) throw new UsageError(`--types: expected "${name}" once`);
+    types.set(name, known);
+  }
+  return types;
+}
+
+/** Throws UsageError for types of columns that the file does not have. */
+export function checkColumnTypes(
+  types: ReadonlyMap<string, ColumnType>,
+  header: readonly (readonly string[])[],
+): void {
+  const columns = header.map((path) => path.join("."));
+  for (const name of types.keys()) {
+    if (columns.includes(name)) continue;
+    throw new UsageError(`--types: expected columns of ${columns.join(", ")}, found "${name}"`);
+  }
 }
 
 /** The path of each column, from the first row. */

@@ -1,5 +1,6 @@
 /**
  * Splits CSV into rows, as RFC 4180 says: quoted cells may contain separators, quotes and line ends.
+ * A line ends with CR LF, LF or CR.
  */
 
 import { type Cell, type RecordGroups, SourceFault, type SourceRecord } from "./source-record.ts";
@@ -10,6 +11,9 @@ export async function* csvRecords(text: AsyncIterable<string>, separator: string
   yield reader.end();
 }
 
+/** A document has at most 5 MiB; a longer row has a quote that is never closed. */
+const ROW_LENGTH_MAX: number = 16 * 1024 * 1024;
+
 /** A quote inside a quoted cell is one of two, or the end of the cell: the next letter tells. */
 type State = "start" | "bare" | "quoted" | "quote";
 
@@ -19,6 +23,8 @@ class CsvReader {
   #cells: Cell[] = [];
   #cell: string[] = [];
   #isQuoted = false;
+  #isAfterReturn = false;
+  #length = 0;
   #line = 1;
   #column = 0;
   #start = { line: 1, column: 1 };
@@ -30,9 +36,16 @@ class CsvReader {
 
   *take(piece: string): Generator<SourceRecord> {
     for (const letter of piece) {
+      // The second half of a line end.
+      if (letter === "\n" && this.#isAfterReturn) {
+        this.#isAfterReturn = false;
+        if (this.#state === "quoted") this.#push(letter);
+        continue;
+      }
       this.#column++;
       const row = this.#takeLetter(letter);
-      if (letter === "\n") {
+      this.#isAfterReturn = letter === "\r";
+      if (letter === "\n" || letter === "\r") {
         this.#line++;
         this.#column = 0;
       }
@@ -55,19 +68,26 @@ class CsvReader {
   #takeLetter(letter: string): SourceRecord | undefined {
     if (this.#state === "quoted") {
       if (letter === '"') this.#state = "quote";
-      else this.#cell.push(letter);
+      else this.#push(letter);
       return undefined;
     }
-    if (letter === "\n") return this.#endRow();
-    if (letter === "\r" || letter === "\ufeff") return undefined;
+    if (letter === "\n" || letter === "\r") return this.#endRow();
     if (letter === this.#separator) this.#endCell();
     else if (letter === '"') this.#takeQuote();
     else {
       if (this.#state === "quote") throw this.#fault("expected a separator behind the quoted cell");
       this.#state = "bare";
-      this.#cell.push(letter);
+      this.#push(letter);
     }
     return undefined;
+  }
+
+  /** A cell that is never closed must not fill the memory. */
+  #push(letter: string): void {
+    this.#cell.push(letter);
+    if (++this.#length <= ROW_LENGTH_MAX) return;
+    const at = this.#state === "quoted" ? this.#quote : this.#start;
+    throw new SourceFault("expected the end of this row within 16 Mi letters", at);
   }
 
   #takeQuote(): void {
@@ -90,6 +110,7 @@ class CsvReader {
     this.#endCell();
     const cells = this.#cells;
     this.#cells = [];
+    this.#length = 0;
     const [first] = cells;
     const isEmpty = cells.length === 1 && first?.text === "" && !first.isQuoted;
     if (!isEmpty) return { text: "", cells, ...this.#start };

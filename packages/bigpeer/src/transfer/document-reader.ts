@@ -4,7 +4,7 @@
  */
 
 import { isObject, PeerError, parseJson, type Value, type ValueObject } from "@bigpeer/protocol";
-import { type ColumnType, documentOfRow, readHeader } from "./csv-document.ts";
+import { type ColumnType, checkColumnTypes, documentOfRow, readHeader } from "./csv-document.ts";
 import { couchDocument, isMongoDocument, mongoValue } from "./foreign-document.ts";
 import type { Source } from "./source.ts";
 import { SourceFault, type SourceRecord } from "./source-record.ts";
@@ -65,6 +65,7 @@ class DocumentReader {
   read(record: SourceRecord): ReadDocument | undefined {
     if (record.cells !== undefined && this.#header === undefined) {
       this.#header = readHeader(record);
+      checkColumnTypes(this.#options.types, this.#header);
       this.#dialect = "plain";
       return undefined;
     }
@@ -154,6 +155,6 @@ function withId(
   const id = Object.hasOwn(document, field) ? document[field] : undefined;
   if (id === undefined)
     throw new SourceFault(`expected the field ${field}, which is the id`, record);
-  const { [field]: _, ...rest } = document;
+  const { [field]: _, _id: _replaced, ...rest } = document;
   return { document: { _id: id, ...rest }, declaration };
 }

@@ -51,6 +51,7 @@ export interface Refused {
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 
 const TIMEOUT_MS = 90_000;
+const TIMEOUT_TEXT: string = `no answer within ${TIMEOUT_MS / 1_000} s`;
 const PAUSE_MS_MAX = 5_000;
 
 export class DocumentWriter {
@@ -112,11 +113,17 @@ export class DocumentWriter {
 
   async #attempt(body: Uint8Array, idempotencyKey: string): Promise<Attempt> {
     const { url, key, signal } = this.#options;
+    // AbortSignal.any would keep each attempt of a long import in memory.
+    const ending = new AbortController();
+    const end = (): void => ending.abort(signal.reason);
+    signal.addEventListener("abort", end);
+    const timer = setTimeout(() => ending.abort(new Error(TIMEOUT_TEXT)), TIMEOUT_MS);
     try {
+      signal.throwIfAborted();
       const response = await fetch(`${url.replace(/\/+$/, "")}/api/v4/store/execute`, {
         method: "POST",
         body: body as Uint8Array<ArrayBuffer>,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        signal: ending.signal,
         headers: {
           "content-type": "application/cbor",
           // Packing the ids of the answer costs both sides more than sending them.
@@ -126,13 +133,18 @@ export class DocumentWriter {
         },
       });
       const text = await response.text();
-      if (response.ok) return { kind: "done" };
-      const reason = reasonIn(text) ?? `the server answered ${response.status}`;
       const { status } = response;
+      if (response.ok && isAnswer(text)) return { kind: "done" };
+      const given = response.ok ? undefined : reasonIn(text);
+      const reason = given ?? `${url} answered ${status}, but not as a Big Peer does`;
       const error = new BigPeerError(`http.${status}`, reason, { status });
       if (TRANSIENT.has(status)) return { kind: "unanswered", error };
       // No document is at fault when the credential is.
       if (status === 401 || status === 403) throw error;
+      // A proxy that takes no such size takes a smaller batch. No document is at fault otherwise.
+      if (given === undefined && status !== 413) {
+        throw new BigPeerError("client.answer", `${reason}; check the address`, { status });
+      }
       return { kind: "refused", reason };
     } catch (error) {
       signal.throwIfAborted();
@@ -143,6 +155,9 @@ export class DocumentWriter {
         kind: "unanswered",
         error: new BigPeerError("client.network", `failed to reach ${url}: ${reason}`),
       };
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
     }
   }
 }
@@ -161,6 +176,17 @@ function groupsOf(batch: readonly ReadDocument[]): ReadDocument[][] {
     else groups.push([document]);
   }
   return groups;
+}
+
+/** Whether it is the answer to a write. Another program at the address may answer 200 as well. */
+function isAnswer(text: string): boolean {
+  try {
+    const body: unknown = JSON.parse(text);
+    const fields = (body ?? {}) as { readonly [name: string]: unknown };
+    return Array.isArray(fields["mutatedDocumentIds"]);
+  } catch {
+    return false;
+  }
 }
 
 const OWN_PLACE = / at line 1, column \d+, near `:documents\)[^`]*`/;

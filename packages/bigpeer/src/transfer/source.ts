@@ -2,11 +2,11 @@
  * Source: a file or standard input as records, whatever its format and compression.
  */
 
+import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Readable } from "node:stream";
-import { StringDecoder } from "node:string_decoder";
+import { addAbortSignal, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { CommandFailure, UsageError } from "../program/failure.ts";
 import type { ProgramHost } from "../program/host.ts";
@@ -49,6 +49,7 @@ export async function openSource(options: SourceOptions, host: ProgramHost): Pro
   const path = isInput ? undefined : resolve(host.folder, options.file);
   const size = path === undefined ? undefined : await sizeOf(path);
   const raw: Readable = path === undefined ? host.input : createReadStream(path);
+  addAbortSignal(host.signal, raw);
   let read = 0;
   const counted = (async function* (): AsyncGenerator<Buffer> {
     for await (const bytes of raw) {
@@ -96,23 +97,60 @@ async function unpacked(bytes: AsyncGenerator<Buffer>): Promise<AsyncIterable<Bu
   return packed.pipe(gunzip);
 }
 
-/** Throws SourceFault where a packed file ends too early. */
+/** Throws SourceFault where a packed file ends too early, or bytes are no UTF-8. */
 async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  const decoder = new StringDecoder("utf8");
   const place = { line: 1, column: 1 };
+  // Of a letter that goes on in the next part.
+  let rest: Buffer = Buffer.alloc(0);
   try {
     for await (const part of bytes) {
-      const text = decoder.write(part);
+      const all = rest.length === 0 ? part : Buffer.concat([rest, part]);
+      const whole = all.subarray(0, wholeLength(all));
+      rest = all.subarray(whole.length);
+      const isValid = isUtf8(whole);
+      const text = (isValid ? whole : validStart(whole)).toString("utf8");
       if (text !== "") yield text;
       pass(text, place);
+      if (!isValid) throw notUtf8(place);
     }
   } catch (error) {
     const { code = "", message } = error as { readonly code?: string; readonly message: string };
     if (!code.startsWith("Z_")) throw error;
     throw new SourceFault(`expected more of the gzip file, found ${message}`, place);
   }
-  const rest = decoder.end();
-  if (rest !== "") yield rest;
+  if (rest.length > 0) throw notUtf8(place);
+}
+
+function notUtf8(place: { readonly line: number; readonly column: number }): SourceFault {
+  return new SourceFault("expected text in UTF-8, found bytes of another encoding", place);
+}
+
+/** Length without a letter that is cut at the end. */
+function wholeLength(bytes: Buffer): number {
+  const { length } = bytes;
+  for (let back = 1; back <= Math.min(3, length); back++) {
+    const byte = bytes[length - back] ?? 0;
+    const isLater = byte >= 0x80 && byte < 0xc0;
+    if (isLater) continue;
+    const size = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return size > back ? length - back : length;
+  }
+  return length;
+}
+
+/** The letters before the first byte that is no UTF-8. */
+function validStart(bytes: Buffer): Buffer {
+  const until = (end: number): Buffer => {
+    const start = bytes.subarray(0, end);
+    return start.subarray(0, wholeLength(start));
+  };
+  let [valid, invalid] = [0, bytes.length];
+  while (invalid - valid > 1) {
+    const middle = (valid + invalid) >>> 1;
+    if (isUtf8(until(middle))) valid = middle;
+    else invalid = middle;
+  }
+  return until(valid);
 }
 
 function pass(text: string, place: { line: number; column: number }): void {

@@ -3,7 +3,14 @@
  */
 
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -72,6 +79,52 @@ test.each([
   const { code, stdout, stderr } = await load(name, text, ["--collection", "broken"]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toContain(`${name}: ${place}: expected`);
+});
+
+test.each([
+  ["b.csv", Buffer.from("_id,n\na,Müller\n", "latin1"), "line 2, column 4"],
+  ["b.ndjson", Buffer.from('{"_id":"a"}\n{"_id":"é"}\n', "latin1"), "line 2, column 9"],
+  ["b.csv", Buffer.from("\ufeff_id,n\na,1\n", "utf16le"), "line 1, column 1"],
+  [
+    "b.csv",
+    Buffer.concat([Buffer.from("_id\n"), Buffer.from("é").subarray(0, 1)]),
+    "line 2, column 1",
+  ],
+])("a file that is not in UTF-8 is refused with its place: %s %s", async (name, bytes, place) => {
+  const { code, stderr } = await load(name, bytes, ["--collection", "encoded", "--dry-run"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`${name}: ${place}: expected text in UTF-8`);
+});
+
+test("letters that two reads of a file share, U+FFFD and a byte order mark are no fault", async () => {
+  const bytes = Buffer.from("\ufeff_id,n\na,é\ufffd日😀\n");
+  const input = Readable.from([...bytes].map((byte) => Buffer.from([byte])));
+  const words = ["import", "-", "--collection", "letters", "--format", "csv"];
+  expect(await server.run(words, { input })).toMatchObject({ code: 0 });
+  expect(await rows("letters")).toEqual([{ _id: "a", n: "é\ufffd日😀" }]);
+});
+
+test.each([
+  [["--separator", ";;"], "--separator: expected one letter"],
+  [["--separator", ""], "--separator: expected one letter"],
+  [["--separator", '"'], "--separator: expected one letter"],
+  [["--types", "n=int"], "--types: expected name=type"],
+  [["--types", "m=text"], "--types: expected columns of _id, n"],
+  [["--batch", "0"], "--batch: expected a whole number from 1 on"],
+  [["--patience", "x"], "--patience: expected a whole number from 1 on"],
+])("a wrong option is wrong usage, and nothing is imported: %j", async (words, message) => {
+  const { code, stdout, stderr } = await load("u.csv", "_id,n\na,1\n", ["-c", "unused", ...words]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain(message);
+  expect(await rows("unused")).toEqual([]);
+});
+
+test("the field of --id is the id, also of documents with another _id", async () => {
+  const text = '{"_id":"x","plate":"p1","n":1}\n{"plate":"p2","_id":{"$oid":"y"}}\n';
+  expect(await load("p.ndjson", text, ["-c", "replaced", "--id", "plate"])).toMatchObject({
+    code: 0,
+  });
+  expect(await rows("replaced")).toEqual([{ _id: "p1", n: 1 }, { _id: "p2" }]);
 });
 
 test("a gzip file that was cut is refused with its place, and the documents before it are imported", async () => {
@@ -334,6 +387,40 @@ test("export writes lines to stdout also on a terminal, and to files that are wh
   const missing = await server.run(["export", "no_such", "--output", "none.ndjson"], { folder });
   expect(missing).toMatchObject({ code: 1, stdout: "" });
   expect(existsSync(join(folder, "none.ndjson"))).toBe(false);
+});
+
+test("--output is whole or absent: a failure leaves what was there, and a device stays one", async () => {
+  await server.run(["query", "INSERT INTO kept DOCUMENTS ({'_id': 'a'})"]);
+  const folder = temporaryFolder();
+  const path = join(folder, "out");
+  writeFileSync(path, "before", { mode: 0o640 });
+  symlinkSync("out", join(folder, "link"));
+  for (const words of [
+    ["query", "SELECT * FORM kept"],
+    ["export", "no_such"],
+    ["attachment", "get", "x".repeat(43)],
+  ]) {
+    const { code } = await server.run([...words, "--output", "out"], { folder });
+    expect({ code, text: readFileSync(path, "utf8") }).toEqual({ code: 1, text: "before" });
+  }
+  for (const words of [
+    ["query", "SELECT * FROM kept"],
+    ["export", "kept"],
+  ]) {
+    for (const file of [folder, "none/out"]) {
+      const failed = await server.run([...words, "--output", file], { folder });
+      expect(failed).toMatchObject({ code: 1, stdout: "" });
+      expect(failed.stderr).toMatch(/^bigpeer: failed to write .*(?:it is a folder|ENOENT)/);
+    }
+    const whole = await server.run([...words, "--output", "link"], { folder });
+    expect(whole).toMatchObject({ code: 0, stdout: "" });
+    expect(readFileSync(path, "utf8")).toContain('{"_id":"a"}');
+    expect(statSync(path).mode & 0o777).toBe(0o640);
+    const device = await server.run([...words, "--output", "/dev/null"], { folder });
+    expect(device).toMatchObject({ code: 0 });
+    expect(statSync("/dev/null").isCharacterDevice()).toBe(true);
+  }
+  expect(readdirSync(folder).toSorted()).toEqual(["link", "out"]);
 });
 
 test("a full export and its import give equal documents, with counters, types and attachments", async () => {

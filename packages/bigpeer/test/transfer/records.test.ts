@@ -3,7 +3,12 @@
  */
 
 import { expect, test } from "vitest";
-import { documentOfRow, readColumnTypes, readHeader } from "../../src/transfer/csv-document.ts";
+import {
+  checkColumnTypes,
+  documentOfRow,
+  readColumnTypes,
+  readHeader,
+} from "../../src/transfer/csv-document.ts";
 import { csvRecords } from "../../src/transfer/csv-records.ts";
 import { couchDocument, mongoValue } from "../../src/transfer/foreign-document.ts";
 import { lineRecords, listRecords } from "../../src/transfer/json-records.ts";
@@ -90,6 +95,30 @@ test.each([
   ['a\nx"y', 'line 2, column 2: expected a quoted cell to begin with "'],
 ])("broken CSV is refused with its place: %j", async (text, message) => {
   expect(await failureOf(csv, text)).toBe(message);
+});
+
+test("lines of CSV end with CR LF, LF or CR, and a cell keeps its letters", async () => {
+  for (const end of ["\r\n", "\n", "\r"]) {
+    const records = await all(csv, `a,b${end}1,\ufeff2${end}${end}"x${end}y",3${end}`);
+    expect(records.map(({ cells = [], line }) => [line, ...cells.map(({ text }) => text)])).toEqual(
+      [
+        [1, "a", "b"],
+        [2, "1", "\ufeff2"],
+        [4, `x${end}y`, "3"],
+      ],
+    );
+  }
+});
+
+test("types of columns are given once each, and for columns that are there", () => {
+  for (const types of ["a", "a=", "=text", "a=txt", "a=text,a=number", "", "a=text,"]) {
+    expect(() => readColumnTypes(types)).toThrow("--types: expected ");
+  }
+  expect(readColumnTypes("x=y=text")).toEqual(new Map([["x=y", "text"]]));
+  const types = readColumnTypes("zipp=text");
+  expect(() => checkColumnTypes(types, [["_id"], ["zip"]])).toThrow(
+    '--types: expected columns of _id, zip, found "zipp"',
+  );
 });
 
 async function documents(text: string, types = ""): Promise<unknown[]> {

@@ -1,0 +1,93 @@
+/**
+ * The built command as a process: Ctrl-C while it waits, and a standard output that breaks.
+ */
+
+import { once } from "node:events";
+import { readdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { CommandProcess } from "./support/command-process.ts";
+import { startTestServer } from "./support/run-bigpeer.ts";
+
+/** A server that takes requests and answers none. */
+async function silentServer() {
+  const server = createServer((request) => request.resume());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { server, env: { BIGPEER_URL: url, BIGPEER_MANAGEMENT_URL: url, BIGPEER_KEY: "k" } };
+}
+
+test.each([
+  [["query", "SELECT 1"]],
+  [["query", "--file", "two.sql", "--continue-on-error"]],
+  [["status"]],
+  [["doctor"]],
+  [["app", "list"]],
+  [["key", "create", "k"]],
+  [["webhook", "status"]],
+  [["login", "--profile", "p"]],
+  [["export", "tasks", "--output", "out.ndjson"]],
+  [["import", "a.ndjson", "--collection", "a"]],
+])(
+  "Ctrl-C ends a command whose request is under way at once with 130: %j",
+  async (words) => {
+    const { server, env } = await silentServer();
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "a.ndjson"), '{"_id":"a"}\n');
+    writeFileSync(join(folder, "two.sql"), "SELECT 1; SELECT 2;");
+    const all = words[0] === "login" ? ["login", env.BIGPEER_URL, ...words.slice(1)] : words;
+    const command = new CommandProcess(all, { folder, env });
+    await once(server, "request");
+    command.child.kill("SIGINT");
+    expect(await command.ended).toEqual({ code: 130, signal: null, stdout: "", stderr: "" });
+    expect(readdirSync(folder).filter((name) => name.startsWith("out"))).toEqual([]);
+  },
+  60_000,
+);
+
+test("Ctrl-C ends an import that tries to reach a server at once with 130", async () => {
+  const { server, env } = await silentServer();
+  server.removeAllListeners("request");
+  let requests = 0;
+  const second = new Promise<void>((resolve) => {
+    server.on("request", (request) => {
+      request.socket.destroy();
+      if (++requests === 2) resolve();
+    });
+  });
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "a.ndjson"), '{"_id":"a"}\n');
+  const command = new CommandProcess(["import", "a.ndjson", "-c", "a"], { folder, env });
+  await second;
+  command.child.kill("SIGINT");
+  expect(await command.ended).toEqual({ code: 130, signal: null, stdout: "", stderr: "" });
+}, 60_000);
+
+test("a reader that leaves early ends a command quietly with 0, and no temporary file stays", async () => {
+  const server = await startTestServer();
+  const documents = Array.from({ length: 2_000 }, (_, n) => ({ _id: n, text: "x".repeat(500) }));
+  const insert = "INSERT INTO many DOCUMENTS (:documents)";
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "args.json"), JSON.stringify({ documents }));
+  await server.run(["query", insert, "--args", "@args.json"], { folder });
+  const temporary = temporaryFolder();
+  for (const words of [
+    ["export", "many"],
+    ["export", "many", "--format", "csv"],
+    ["query", "SELECT * FROM many"],
+  ]) {
+    const env = { ...server.env, TMPDIR: temporary };
+    const command = new CommandProcess(words, { folder, env });
+    command.child.stdout?.once("data", () => command.child.stdout?.destroy());
+    expect(await command.ended).toMatchObject({ code: 0, signal: null, stderr: "" });
+    expect(readdirSync(temporary)).toEqual([]);
+  }
+}, 60_000);
