@@ -70,10 +70,21 @@ function sinkOf(stream: NodeJS.WriteStream, signal?: AbortSignal): TextSink {
     get columns() {
       return stream.columns;
     },
-    write: async (content) => {
-      if (!stream.write(content)) await once(stream, "drain", { signal });
+    write: (content) => {
+      const written = write(stream, content, signal);
+      // Who does not wait for it learns of a broken output when the command is stopped.
+      written.catch(() => undefined);
+      return written;
     },
   };
+}
+
+async function write(
+  stream: NodeJS.WriteStream,
+  content: string | Uint8Array,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (!stream.write(content)) await once(stream, "drain", { signal });
 }
 
 interface AskOptions {

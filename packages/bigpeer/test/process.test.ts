@@ -91,3 +91,9 @@ test("a reader that leaves early ends a command quietly with 0, and no temporary
     expect(readdirSync(temporary)).toEqual([]);
   }
 }, 60_000);
+
+test("a reader that leaves before the help ends a command quietly with 0", async () => {
+  const command = new CommandProcess(["--help"], { folder: temporaryFolder(), env: {} });
+  command.child.stdout?.destroy();
+  expect(await command.ended).toMatchObject({ code: 0, signal: null, stderr: "" });
+}, 60_000);
