@@ -25,6 +25,7 @@ test.runIf(hasBrowser)(
     await shown.page.evaluate(`fetch("/console/session", { method: "DELETE" }).then(String)`);
     await shown.click("button", "Save");
     await shown.reads("Sign in to Big Peer");
+    expect(await shown.faultsNow()).toEqual([]);
     await shown.page.locator("input[type=password]").fill(shown.consoleUrl);
     await shown.press("Enter");
     await shown.until(`document.querySelector("dialog") === null`);
