@@ -44,6 +44,9 @@ const DELAY_MS_MAX = 10_000;
 /** A server that asks for a longer pause has no answer for this call. */
 const RETRY_AFTER_MS_MAX = 60_000;
 
+/** The longest time of a timer, 24 days: one with a longer time ends at once. */
+const TIMER_MS_MAX: number = 2 ** 31 - 1;
+
 /** Throws a BigPeerError, or the reason of the signal. */
 export async function send<T>(request: HttpRequest<T>, options: SendOptions): Promise<T> {
   const { signal, retries } = options;
@@ -86,10 +89,11 @@ async function attempt<T>(
   let isLate = false;
   const onAbort = (): void => ending.abort(signal?.reason);
   signal?.addEventListener("abort", onAbort);
-  const timer = setTimeout(() => {
+  const onTimeout = (): void => {
     isLate = true;
     ending.abort();
-  }, timeoutMs);
+  };
+  const timer = setTimeout(onTimeout, Math.min(timeoutMs, TIMER_MS_MAX));
   let isLeft = false;
   try {
     const init = { method, headers, signal: ending.signal, ...(body !== undefined && { body }) };

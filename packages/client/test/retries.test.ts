@@ -262,6 +262,15 @@ test("a call without an answer ends after timeoutMs, for each attempt", async ()
   expect((await errorOf(client.count(QUERY, { timeoutMs: 50, retries: 0 }))).attempts).toBe(1);
 });
 
+test("a limit beyond what timers hold is kept, too: the call waits for its answer", async () => {
+  const { client } = await openScripted((_, response) => {
+    setTimeout(() => answer(response, 200, COUNT), 50);
+  }, 0);
+  for (const timeoutMs of [2 ** 31, Infinity]) {
+    expect(await client.count(QUERY, { timeoutMs })).toEqual(COUNT);
+  }
+});
+
 test("a signal ends a call: before it, while it is under way, and between attempts", async () => {
   const { client, times } = await openScripted((_, response, number) => {
     if (number === 2) answer(response, 503, { message: "later" }, { "retry-after": "30" });

@@ -36,8 +36,13 @@ function fieldIn(text: string, name: string): string | undefined {
 export async function readVersion(url: string, signal: AbortSignal): Promise<string | undefined> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const headers = { accept: "application/json" };
-  const response = await fetch(`${url.replace(/\/+$/, "")}/`, { headers, signal: limit });
-  return fieldIn(await response.text(), "version");
+  try {
+    const response = await fetch(`${url.replace(/\/+$/, "")}/`, { headers, signal: limit });
+    return fieldIn(await response.text(), "version");
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
 }
 
 export async function readCollections(client: BigPeerClient): Promise<string[]> {

@@ -2,9 +2,13 @@
  * The commands that call a server, each against a real one.
  */
 
+import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { beforeAll, expect, test } from "vitest";
+import { text } from "node:stream/consumers";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { runBigpeer, startTestServer, type TestServer } from "../support/run-bigpeer.ts";
 
@@ -45,6 +49,32 @@ test("status shows health, version, contents and apps", async () => {
     apps: expect.arrayContaining(["default"]),
   });
 });
+
+test("status shows what it can of a server whose start page a proxy does not let through", async () => {
+  const proxy = createServer((request, response) => {
+    if (request.url === "/") request.socket.destroy();
+    else void forward(request, response);
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  onTestFinished(() => void proxy.close());
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const env = { BIGPEER_URL: url, BIGPEER_KEY: server.key };
+  const { code, stdout, stderr } = await runBigpeer(["status", "--format", "json"], { env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(JSON.parse(stdout)).toMatchObject({ status: "ready", version: "unknown" });
+});
+
+async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = "GET", url = "/", headers } = request;
+  const { authorization = "", "content-type": type = "" } = headers;
+  const body = method === "GET" ? null : await text(request);
+  const init = { method, body, headers: { authorization, "content-type": type } };
+  const answer = await fetch(server.url + url, init);
+  const contentType = answer.headers.get("content-type") ?? "text/plain";
+  response.writeHead(answer.status, { "content-type": contentType, connection: "close" });
+  response.end(await answer.text());
+}
 
 test("doctor names the source of each setting, never a key, and what to do about a fault", async () => {
   const good = await server.run(["doctor"], { isTerminal: true });
