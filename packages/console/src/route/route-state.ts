@@ -51,3 +51,10 @@ export function changeQuery(
   }
   return changed;
 }
+
+/** Which part of a page is shown. The rest of a query, such as a filter, means nothing in another app. */
+const PARTS: ReadonlySet<string> = new Set(["tab", "view", "log", "hide", "search"]);
+
+export function queryOfOtherApp(query: Query, app: string): Query {
+  return { ...Object.fromEntries(Object.entries(query).filter(([key]) => PARTS.has(key))), app };
+}

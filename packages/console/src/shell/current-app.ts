@@ -5,7 +5,8 @@
 import { apps } from "../api/apps.ts";
 import type { Signal } from "../kit/preact.ts";
 import { stored } from "../kit/stored.ts";
-import { appInRoute, setQuery } from "../route/router.ts";
+import { queryOfOtherApp } from "../route/route-state.ts";
+import { appInRoute, navigate, route, setQuery } from "../route/router.ts";
 
 const lastApp: Signal<string> = stored("app", "", (value) => typeof value === "string");
 
@@ -28,18 +29,6 @@ export function keepAppInRoute(): void {
 /** Shows the same page for another app. */
 export function chooseApp(app: string): void {
   lastApp.value = app;
-  setQuery({ ...EMPTY_STATE, app });
+  const { page, query } = route.value;
+  navigate({ page, query: queryOfOtherApp(query, app) });
 }
-
-/** What belongs to one app and means nothing in another. */
-const EMPTY_STATE = {
-  collection: undefined,
-  id: undefined,
-  filter: undefined,
-  statement: undefined,
-  args: undefined,
-  as: undefined,
-  sort: undefined,
-  columns: undefined,
-  after: undefined,
-};
