@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { oneOf } from "../../protocol/test/support/test-size.ts";
 import { CommandProcess } from "./support/command-process.ts";
 import { startTestServer } from "./support/run-bigpeer.ts";
 
@@ -25,18 +26,20 @@ async function silentServer() {
   return { server, env: { BIGPEER_URL: url, BIGPEER_MANAGEMENT_URL: url, BIGPEER_KEY: "k" } };
 }
 
-test.each([
-  [["query", "SELECT 1"]],
-  [["query", "--file", "two.sql", "--continue-on-error"]],
-  [["status"]],
-  [["doctor"]],
-  [["app", "list"]],
-  [["key", "create", "k"]],
-  [["webhook", "status"]],
-  [["login", "--profile", "p"]],
-  [["export", "tasks", "--output", "out.ndjson"]],
-  [["import", "a.ndjson", "--collection", "a"]],
-])(
+const WAITING = [
+  ["query", "SELECT 1"],
+  ["status"],
+  ["doctor"],
+  ["app", "list"],
+  ["key", "create", "k"],
+  ["webhook", "status"],
+  ["login", "--profile", "p"],
+  ["import", "a.ndjson", "--collection", "a"],
+  ["query", "--file", "two.sql", "--continue-on-error"],
+  ["export", "tasks", "--output", "out.ndjson"],
+];
+
+test.each(oneOf(3, WAITING).map((words) => [words]))(
   "Ctrl-C ends a command whose request is under way at once with 130: %j",
   async (words) => {
     const { server, env } = await silentServer();

@@ -7,7 +7,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
+import { text as readText } from "node:stream/consumers";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { runBigpeer, startTestServer, type TestServer } from "../support/run-bigpeer.ts";
@@ -68,7 +68,7 @@ test("status shows what it can of a server whose start page a proxy does not let
 async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = "GET", url = "/", headers } = request;
   const { authorization = "", "content-type": type = "" } = headers;
-  const body = method === "GET" ? null : await text(request);
+  const body = method === "GET" ? null : await readText(request);
   const init = { method, body, headers: { authorization, "content-type": type } };
   const answer = await fetch(server.url + url, init);
   const contentType = answer.headers.get("content-type") ?? "text/plain";

@@ -5,7 +5,6 @@
 import { expect, test } from "vitest";
 import { sized } from "../../../protocol/test/support/test-size.ts";
 import { MatchIndex } from "../../src/query/live/match-index.ts";
-import { StoreSnapshot } from "../../src/store/store.ts";
 import { View } from "../../src/store/view.ts";
 import { type Followed, type OpenStreams, openStreams, turns } from "../support/open-streams.ts";
 import { replace } from "../support/replaced-method.ts";
@@ -103,7 +102,7 @@ test("[S12] streams that resume with different cursors share one reading of the 
     followed.push(each);
   }
   await opened.put("cars", { _id: "last" });
-  const reads = await callsOf(StoreSnapshot.prototype, "close", async () => {
+  const reads = await callsOf(opened.store, "snapshot", async () => {
     for (const { receiver, subscription } of followed) receiver.subscribe(subscription);
     await turns();
   });
