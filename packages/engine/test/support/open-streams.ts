@@ -14,7 +14,7 @@ import type { StreamLimits } from "../../src/sync/outbox/stream-limits.ts";
 import { Streams } from "../../src/sync/streams.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
 import { Receiver, type ReceiverWatch, Subscription } from "./stream-receiver.ts";
-import { testPlatform } from "./test-platform.ts";
+import { countedClock, testPlatform } from "./test-platform.ts";
 
 export interface OpenStreams extends OpenStore {
   readonly streams: Streams;
@@ -38,8 +38,6 @@ export interface StreamsSetup {
   readonly platform?: Partial<Platform>;
   readonly indexUses?: IndexUses;
 }
-
-const MS_PER_LOOK = 0.001;
 
 export async function openStreams(setup: StreamsSetup = {}): Promise<OpenStreams> {
   // Work is cut into slices by these clocks: with the real one a busy machine would decide how many.
@@ -73,12 +71,6 @@ export async function openStreams(setup: StreamsSetup = {}): Promise<OpenStreams
       return followed;
     },
   };
-}
-
-/** A clock that advances when it is read. */
-function countedClock(): () => number {
-  let looks = 0;
-  return () => ++looks * MS_PER_LOOK;
 }
 
 /** Lets everything that is under way have its turns. */

@@ -43,6 +43,14 @@ export function testPlatform(seed = 1): TestPlatform {
   return platform;
 }
 
+const MS_PER_LOOK = 0.001;
+
+/** A clock that advances when it is read. */
+export function countedClock(): () => number {
+  let looks = 0;
+  return () => ++looks * MS_PER_LOOK;
+}
+
 const CHARACTERS_PER_STEP = 64;
 
 function compilePattern(given: string, givenFlags: string): Pattern | undefined {
