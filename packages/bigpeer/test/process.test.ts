@@ -4,26 +4,17 @@
 
 import { once } from "node:events";
 import { readdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { oneOf } from "../../protocol/test/support/test-size.ts";
 import { CommandProcess } from "./support/command-process.ts";
+import { type HttpServer, startHttpServer } from "./support/http-server.ts";
 import { startTestServer } from "./support/run-bigpeer.ts";
 
 /** A server that takes requests and answers none. */
-async function silentServer() {
-  const server = createServer((request) => request.resume());
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { server, env: { BIGPEER_URL: url, BIGPEER_MANAGEMENT_URL: url, BIGPEER_KEY: "k" } };
+function silentServer(): Promise<HttpServer> {
+  return startHttpServer((request) => request.resume());
 }
 
 const WAITING = [
@@ -42,11 +33,11 @@ const WAITING = [
 test.each(oneOf(3, WAITING).map((words) => [words]))(
   "Ctrl-C ends a command whose request is under way at once with 130: %j",
   async (words) => {
-    const { server, env } = await silentServer();
+    const { server, url, env } = await silentServer();
     const folder = temporaryFolder();
     writeFileSync(join(folder, "a.ndjson"), '{"_id":"a"}\n');
     writeFileSync(join(folder, "two.sql"), "SELECT 1; SELECT 2;");
-    const all = words[0] === "login" ? ["login", env.BIGPEER_URL, ...words.slice(1)] : words;
+    const all = words[0] === "login" ? ["login", url, ...words.slice(1)] : words;
     const command = new CommandProcess(all, { folder, env });
     await once(server, "request");
     command.child.kill("SIGINT");

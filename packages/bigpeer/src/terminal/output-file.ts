@@ -28,6 +28,8 @@ export class OutputFile {
   readonly #gzip: Gzip | undefined;
   /** Settles when all packed bytes are written. */
   #packed: Promise<void> | undefined;
+  /** Aborted when they cannot be written: the stream would not say so to a write after that. */
+  readonly #broken = new AbortController();
   #parts: Buffer[] = [];
   #length = 0;
   #isUsed = false;
@@ -47,8 +49,8 @@ export class OutputFile {
     this.#packed = pipeline(this.#gzip, async (bytes: AsyncIterable<Buffer>) => {
       for await (const part of bytes) await this.#handle.writeFile(part);
     });
-    // Read when the file is finished.
-    this.#packed.catch(() => {});
+    // Read by the next write, or when the file is finished.
+    this.#packed.catch(() => this.#broken.abort());
   }
 
   /** Throws CommandFailure when the file cannot be written, before the command does anything. */
@@ -74,7 +76,7 @@ export class OutputFile {
     this.#isUsed = true;
     try {
       if (this.#gzip === undefined) await this.#collect(Buffer.from(content));
-      else if (!this.#gzip.write(content)) await once(this.#gzip, "drain");
+      else await this.#pack(this.#gzip, content);
     } catch (error) {
       throw failure(this.#path, error);
     }
@@ -101,6 +103,16 @@ export class OutputFile {
     await this.#packed?.catch(() => {});
     await this.#handle.close().catch(() => {});
     if (this.#draft !== undefined) await rm(this.#draft, { force: true });
+  }
+
+  async #pack(gzip: Gzip, content: string | Uint8Array): Promise<void> {
+    try {
+      if (!gzip.write(content)) await once(gzip, "drain", { signal: this.#broken.signal });
+    } catch (error) {
+      // It has the reason.
+      await this.#packed;
+      throw error;
+    }
   }
 
   async #collect(content: Buffer): Promise<void> {

@@ -2,13 +2,11 @@
  * Commands at an address where another program answers.
  */
 
-import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
+import { type HttpServer, startHttpServer } from "../support/http-server.ts";
 import { runBigpeer } from "../support/run-bigpeer.ts";
 
 const ANSWERS = [
@@ -21,21 +19,13 @@ const ANSWERS = [
   [404, "text/html", "<h1>Not found</h1>"],
 ] as const;
 
-/** A server that gives this answer to everything. Returns the environment of a command. */
-async function otherServer(status: number, type: string, body: string) {
-  const server = createServer((request, response) => {
+/** A server that gives this answer to everything. */
+function otherServer(status: number, type: string, body: string): Promise<HttpServer> {
+  return startHttpServer((request, response) => {
     request.resume().on("end", () => {
       response.writeHead(status, { "content-type": type }).end(body);
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { BIGPEER_URL: url, BIGPEER_KEY: "k", BIGPEER_MANAGEMENT_URL: url };
 }
 
 const COMMANDS = [
@@ -71,11 +61,11 @@ const COMMANDS = [
 test.each(ANSWERS)(
   "the answer of another program is never believed: %i %s %j",
   async (status, type, body) => {
-    const env = await otherServer(status, type, body);
+    const { env, url } = await otherServer(status, type, body);
     for (const words of COMMANDS) {
       const folder = temporaryFolder();
       writeFileSync(join(folder, "a.ndjson"), '{"_id":"a"}\n{"_id":"b"}\n');
-      const all = words[0] === "login" ? ["login", env.BIGPEER_URL, ...words.slice(1)] : words;
+      const all = words[0] === "login" ? ["login", url, ...words.slice(1)] : words;
       const outcome = await runBigpeer(all, { env, folder }).catch((error: unknown) => error);
       expect({ words, outcome }).toMatchObject({ outcome: { stdout: "" } });
       const { code, stderr } = outcome as { readonly code: number; readonly stderr: string };

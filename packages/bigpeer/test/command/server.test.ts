@@ -2,14 +2,13 @@
  * The commands that call a server, each against a real one.
  */
 
-import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
+import { startHttpServer } from "../support/http-server.ts";
 import { runBigpeer, startTestServer, type TestServer } from "../support/run-bigpeer.ts";
 
 let server: TestServer;
@@ -51,14 +50,10 @@ test("status shows health, version, contents and apps", async () => {
 });
 
 test("status shows what it can of a server whose start page a proxy does not let through", async () => {
-  const proxy = createServer((request, response) => {
+  const { url } = await startHttpServer((request, response) => {
     if (request.url === "/") request.socket.destroy();
     else void forward(request, response);
   });
-  proxy.listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-  onTestFinished(() => void proxy.close());
-  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   const env = { BIGPEER_URL: url, BIGPEER_KEY: server.key };
   const { code, stdout, stderr } = await runBigpeer(["status", "--format", "json"], { env });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
