@@ -26,7 +26,7 @@ const ARROWS: Record<string, readonly string[]> = {
   server: ["protocol", "engine", "node"],
   client: [],
   bigpeer: ["protocol", "engine", "server", "client"],
-  console: ["protocol", "engine"],
+  console: ["protocol", "engine", "client"],
 };
 
 /** Packages whose sources may use Node's own modules. */
@@ -229,11 +229,13 @@ export const LOOSE_FILES: ReadonlyMap<string, readonly string[]> = new Map([
       "client.ts",
       "destinations.ts",
       "error.ts",
+      "exact-json.ts",
       "index.ts",
       "json.ts",
       "management-calls.ts",
       "management.ts",
       "options.ts",
+      "random-text.ts",
       "request.ts",
     ],
   ],
@@ -264,7 +266,10 @@ const ENTRY_FOLDERS: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** The files of a package that others import by an entry of their own. */
-const ENTRY_FILES: ReadonlyMap<string, readonly string[]> = new Map([["server", ["main"]]]);
+const ENTRY_FILES: ReadonlyMap<string, readonly string[]> = new Map([
+  ["client", ["exact-json"]],
+  ["server", ["main"]],
+]);
 
 /** What the SDK for browsers is bundled from, besides entries (scripts/sdk.mjs). */
 const BUNDLED: readonly string[] = [

@@ -5,7 +5,8 @@
 
 import { queryText } from "./address.ts";
 import { BigPeerError } from "./error.ts";
-import { parse, stringify } from "./json.ts";
+import { parseExact } from "./exact-json.ts";
+import { stringify } from "./json.ts";
 import { pause, readStream, type Send } from "./request.ts";
 
 /** What happened to a document, as the filter and the permissions of the caller see it. */
@@ -176,7 +177,7 @@ async function* linesOf(
       if (done) return;
       const parts = (rest + decoder.decode(value, { stream: true })).split("\n");
       rest = parts.pop() ?? "";
-      for (const part of parts) yield parse(part) as Line;
+      for (const part of parts) yield parseExact(part) as Line;
     }
   } finally {
     await reader.cancel().catch(() => undefined);

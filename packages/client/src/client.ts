@@ -24,9 +24,10 @@ import type {
   WriteCommand,
   WriteResponse,
 } from "./generated/data-api.ts";
-import { randomText, stringify } from "./json.ts";
+import { stringify } from "./json.ts";
 import { Management } from "./management.ts";
 import type { CallOptions, ClientOptions, ReadOptions, WriteOptions } from "./options.ts";
+import { randomText } from "./random-text.ts";
 import { type HttpRequest, readJson, readStream, readWithLists, send } from "./request.ts";
 
 /** Values for the parameters of a statement or a filter. */

@@ -12,7 +12,7 @@
  */
 
 import { BigPeerError, errorOfAnswer } from "./error.ts";
-import { parse } from "./json.ts";
+import { parseExact } from "./exact-json.ts";
 import type { CallOptions, ClientOptions } from "./options.ts";
 
 /** A request, ready to be sent any number of times. */
@@ -127,7 +127,7 @@ function networkError(cause: unknown): BigPeerError {
 export async function readJson<T>(response: Response): Promise<T> {
   const text = await response.text();
   try {
-    return parse(text) as T;
+    return parseExact(text) as T;
   } catch (cause) {
     const found = response.headers.get("content-type") ?? "no content type";
     const message = `expected an answer in JSON, found ${found}`;

@@ -1,6 +1,8 @@
 /**
  * Edits: each does what it says, and its inverse gives the same fields with the same types.
  */
+
+import { parseExact, stringifyExact } from "@bigpeer/client/exact-json";
 import { expect, test } from "vitest";
 import { type RealServer, startRealServer } from "../../peer/test/support/real-server.ts";
 import {
@@ -14,7 +16,6 @@ import {
 } from "../src/data/edit.ts";
 import { markOldCounters, oldCounterStatement } from "../src/data/old-counters.ts";
 import { type TypedField, typedFields } from "../src/data/typed-fields.ts";
-import { parseExact, stringifyExact } from "../src/values/exact-json.ts";
 
 const INSERT = `INSERT INTO COLLECTION stock (place REGISTER, n COUNTER, m MAP (k COUNTER, o REGISTER))
   DOCUMENTS (:document)`;

@@ -1,13 +1,14 @@
 /**
  * NDJSON and CSV: read in pieces of any size, and CSV that is written is read as the same documents.
  */
+
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { columnsOf, fieldsOf, formatColumns } from "../src/data/columns.ts";
 import { CsvReader, csvHead, csvLine } from "../src/data/csv.ts";
 import { NdjsonReader } from "../src/data/ndjson.ts";
 import { sampleData } from "../src/data/sample-data.ts";
-import { stringifyExact } from "../src/values/exact-json.ts";
 
 interface Reader {
   push(piece: string): readonly unknown[];

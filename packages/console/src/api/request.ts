@@ -3,8 +3,8 @@
  * with the title and the detail of the answer.
  */
 
+import { parseExact, stringifyExact } from "@bigpeer/client/exact-json";
 import { type Signal, signal } from "../kit/preact.ts";
-import { parseExact, stringifyExact } from "../values/exact-json.ts";
 
 export class ApiError extends Error {
   override readonly name = "ApiError";

@@ -2,9 +2,9 @@
  * Import and export of documents as NDJSON or CSV, in pieces, with progress.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import { CsvReader, csvHead, csvLine } from "../data/csv.ts";
 import { NdjsonReader } from "../data/ndjson.ts";
-import { stringifyExact } from "../values/exact-json.ts";
 import { quoteName } from "../values/names.ts";
 import { execute, type Fields } from "./execute.ts";
 import { ApiError, requestRaw } from "./request.ts";

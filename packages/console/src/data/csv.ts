@@ -6,7 +6,7 @@
  * gives the same documents, except for a text that is itself JSON of an object or an array.
  */
 
-import { parseExact, stringifyExact } from "../values/exact-json.ts";
+import { parseExact, stringifyExact } from "@bigpeer/client/exact-json";
 import { setOwn, valueAt } from "../values/names.ts";
 
 export type CsvRow = Readonly<Record<string, unknown>>;

@@ -6,7 +6,7 @@
  * page reads a range of ids for each type, in their order. In another order a cursor is a number of
  * documents.
  */
-import { parseExact, stringifyExact } from "../values/exact-json.ts";
+import { parseExact, stringifyExact } from "@bigpeer/client/exact-json";
 import { placeIn } from "../values/message-place.ts";
 import { fieldText, parsePath, pathText, quoteName } from "../values/names.ts";
 import { type Condition, EVERYTHING } from "./filter.ts";

@@ -2,7 +2,7 @@
  * Edits of documents as statements, each with the edit that undoes it. A register that holds an
  * object is declared, because a plain object would be written as a map.
  */
-import { numberText } from "../values/exact-json.ts";
+import { numberText } from "@bigpeer/client/exact-json";
 import { fieldText, pathText, quoteName, setOwn } from "../values/names.ts";
 import { kindOf } from "../values/show-value.ts";
 import type { TypedField } from "./typed-fields.ts";

@@ -2,7 +2,7 @@
  * Filters of documents: rows of field, operator and value, or a condition in the words of a
  * statement. Values go to the server as arguments.
  */
-import { numberText, parseExact, stringifyExact, wholeNumber } from "../values/exact-json.ts";
+import { numberText, parseExact, stringifyExact, wholeNumber } from "@bigpeer/client/exact-json";
 import { fieldText, parsePath } from "../values/names.ts";
 
 export const OPERATORS = {

@@ -1,7 +1,7 @@
 /**
  * NDJSON: a document on each line.
  */
-import { parseExact } from "../values/exact-json.ts";
+import { parseExact } from "@bigpeer/client/exact-json";
 
 /** Reads lines in pieces, as a file arrives. A line that is no object throws with its number. */
 export class NdjsonReader {

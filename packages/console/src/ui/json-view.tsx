@@ -2,9 +2,9 @@
  * JSON to read: objects and arrays can be folded. Large ones start folded.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import type { VNode } from "../kit/preact.ts";
 import { useState } from "../kit/preact.ts";
-import { stringifyExact } from "../values/exact-json.ts";
 import { kindOf } from "../values/show-value.ts";
 
 /** Levels that are unfolded at first. */

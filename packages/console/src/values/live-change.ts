@@ -1,7 +1,7 @@
 /**
  * Changes of documents as they are shown: what happened, who did it, and which fields are others now.
  */
-import { stringifyExact } from "./exact-json.ts";
+import { stringifyExact } from "@bigpeer/client/exact-json";
 
 export const CHANGE_TYPES = ["insert", "update", "delete", "leave"] as const;
 

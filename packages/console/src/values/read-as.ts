@@ -1,7 +1,7 @@
 /**
  * Whose permission a read has, as a value of the address and as a short text.
  */
-import { parseExact, stringifyExact } from "./exact-json.ts";
+import { parseExact, stringifyExact } from "@bigpeer/client/exact-json";
 
 type Fields = Readonly<Record<string, unknown>>;
 

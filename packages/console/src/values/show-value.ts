@@ -2,7 +2,7 @@
  * Values as short texts: null, an empty text and an absent value look different, and each type has a
  * sign of its own besides its colour.
  */
-import { numberText, stringifyExact } from "./exact-json.ts";
+import { numberText, stringifyExact } from "@bigpeer/client/exact-json";
 
 export type ValueKind =
   | "missing"

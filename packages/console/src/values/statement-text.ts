@@ -2,8 +2,8 @@
  * Texts around a statement: EXPLAIN and its kin before it, a limit behind it, and its arguments.
  */
 
+import { parseExact, stringifyExact } from "@bigpeer/client/exact-json";
 import { completionPlace } from "@bigpeer/engine/language";
-import { parseExact, stringifyExact } from "./exact-json.ts";
 
 export type StatementPrefix = "EXPLAIN" | "PROFILE" | "ADVISE";
 

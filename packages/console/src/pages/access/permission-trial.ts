@@ -3,12 +3,12 @@
  * each collection they reach.
  */
 
+import { parseExact, stringifyExact } from "@bigpeer/client/exact-json";
 import type { Fields } from "../../api/execute.ts";
 import { request } from "../../api/request.ts";
 import { ofApp } from "../../api/session.ts";
 import { useEffect, useState } from "../../kit/preact.ts";
 import { type Loaded, useLoad } from "../../kit/use-load.ts";
-import { parseExact, stringifyExact } from "../../values/exact-json.ts";
 import type { Permissions, Rule, Trial } from "./permission-form.ts";
 
 export interface Trials {

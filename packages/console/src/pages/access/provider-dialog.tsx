@@ -2,6 +2,7 @@
  * Creates an auth provider, or changes one.
  */
 
+import { parseExact } from "@bigpeer/client/exact-json";
 import { ApiError, request } from "../../api/request.ts";
 import { ofApp } from "../../api/session.ts";
 import { useState, type VNode } from "../../kit/preact.ts";
@@ -9,7 +10,6 @@ import { useAction } from "../../kit/use-action.ts";
 import { Checkbox, SelectField, TextArea, TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { showToast } from "../../ui/toast.tsx";
-import { parseExact } from "../../values/exact-json.ts";
 import { PermissionFields } from "./permission-fields.tsx";
 import { isComplete } from "./permission-form.ts";
 import type { TrialCaller } from "./permission-trial.ts";

@@ -2,6 +2,7 @@
  * What the page Data shows, as the address says it.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import { columnsOf, type Row } from "../../data/columns.ts";
 import {
   type Cursor,
@@ -18,7 +19,6 @@ import {
   parseRows,
 } from "../../data/filter.ts";
 import { hrefOf, route, setQuery } from "../../route/router.ts";
-import { stringifyExact } from "../../values/exact-json.ts";
 
 export interface DataState {
   readonly collection: string | undefined;

@@ -2,6 +2,7 @@
  * The document that is open: its fields with their CRDT types, each edited on its own.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import { loadDocument } from "../../api/documents.ts";
 import { ApiError } from "../../api/request.ts";
 import type { Change } from "../../data/edit.ts";
@@ -15,7 +16,6 @@ import { confirmed } from "../../ui/dialog.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 import { pathText } from "../../values/names.ts";
 import { closeDocument, idText } from "./data-state.ts";
 import { dataVersion, runEdit } from "./edits.ts";

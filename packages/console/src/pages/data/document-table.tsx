@@ -2,6 +2,7 @@
  * The documents of a page as a table or as JSON. The id is a link that opens the document.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import type { Fields } from "../../api/execute.ts";
 import type { Sort } from "../../data/document-page.ts";
 import { formatSort } from "../../data/document-page.ts";
@@ -9,7 +10,6 @@ import type { TargetedKeyboardEvent, VNode } from "../../kit/preact.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Value } from "../../ui/value.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 import { pathText, valueAt } from "../../values/names.ts";
 import { kindOf } from "../../values/show-value.ts";
 import { documentHref, idText, openDocument, showFirstPage, shownColumns } from "./data-state.ts";

@@ -3,6 +3,7 @@
  * is open beside the list.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import { type DocumentPage, loadPage } from "../../api/documents.ts";
 import type { TypedField } from "../../data/typed-fields.ts";
 import { useEffect, useState, type VNode } from "../../kit/preact.ts";
@@ -11,7 +12,6 @@ import { useLoad } from "../../kit/use-load.ts";
 import { setQuery } from "../../route/router.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 import { CollectionToolbar } from "./collection-toolbar.tsx";
 import { closeDocument, type DataState, dataState, openDocument } from "./data-state.ts";
 import { DocumentPanel } from "./document-panel.tsx";

@@ -3,6 +3,7 @@
  * keeps their types.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import type { Fields } from "../../api/execute.ts";
 import { ApiError } from "../../api/request.ts";
 import { fieldsLike, objectOf } from "../../data/edit.ts";
@@ -14,7 +15,6 @@ import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
 import { TextArea, TextField } from "../../ui/field.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 import { kindOf } from "../../values/show-value.ts";
 import { idText } from "./data-state.ts";
 import { runEdit } from "./edits.ts";

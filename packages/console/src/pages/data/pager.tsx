@@ -2,6 +2,7 @@
  * The foot of a list: how many documents there are, how long the page took, and the pages beside it.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import type { DocumentPage } from "../../api/documents.ts";
 import { rowsOf } from "../../api/execute.ts";
 import { ApiError } from "../../api/request.ts";
@@ -9,7 +10,6 @@ import { type Cursor, formatCursor, whereText } from "../../data/document-page.t
 import { useEffect, useState, type VNode } from "../../kit/preact.ts";
 import { setQuery } from "../../route/router.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 import { quoteName } from "../../values/names.ts";
 import { countText, plural } from "../../values/show-value.ts";
 import { durationText } from "../../values/time-text.ts";

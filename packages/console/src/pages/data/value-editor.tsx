@@ -2,11 +2,11 @@
  * Editor of one value: its type and its text. Enter saves, Escape leaves it as it was.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import { parseTyped, type ValueType } from "../../data/filter.ts";
 import { useState, type VNode } from "../../kit/preact.ts";
 import { Button } from "../../ui/button.tsx";
 import { SelectField, TextArea, TextField } from "../../ui/field.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 
 export type EditedType = ValueType | "null";
 

@@ -2,6 +2,7 @@
  * Everything about one connected device: its subscriptions, how far it is, and its connection.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import type { VNode } from "../../kit/preact.ts";
 import { hrefOf, setQuery } from "../../route/router.ts";
 import { IconButton } from "../../ui/button.tsx";
@@ -12,7 +13,6 @@ import { JsonView } from "../../ui/json-view.tsx";
 import { StateBadge } from "../../ui/state-badge.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 import { countText, sizeText } from "../../values/show-value.ts";
 import { durationText } from "../../values/time-text.ts";
 import type { Device, DeviceSubscription } from "./device-answers.ts";

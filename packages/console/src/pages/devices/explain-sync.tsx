@@ -3,6 +3,7 @@
  * the address.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import { useCollectionNames } from "../../api/collection-names.ts";
 import { request } from "../../api/request.ts";
 import { ofApp } from "../../api/session.ts";
@@ -12,7 +13,6 @@ import { route, setQuery } from "../../route/router.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
 import { TextField } from "../../ui/field.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 import type { PageProps } from "../page.ts";
 import type { Explanation } from "./device-answers.ts";
 import { DeviceField } from "./device-field.tsx";

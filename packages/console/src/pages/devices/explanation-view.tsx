@@ -2,12 +2,12 @@
  * The answer to "why is the document not there?": the sentence, the advice, and the proof below.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import type { VNode } from "../../kit/preact.ts";
 import { hrefOf } from "../../route/router.ts";
 import { Facts } from "../../ui/facts.tsx";
 import { StateBadge } from "../../ui/state-badge.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 import { countText } from "../../values/show-value.ts";
 import type { ExplainedSubscription, ExplainedUpload, Explanation } from "./device-answers.ts";
 import { type SyncWords, wordsOf } from "./sync-words.ts";

@@ -1,7 +1,7 @@
 /**
  * Remote statements: the request for a statement and the devices that it is for.
  */
-import { parseExact } from "../../values/exact-json.ts";
+import { parseExact } from "@bigpeer/client/exact-json";
 import type { Fields } from "./device-answers.ts";
 
 export interface RemoteForm {

@@ -2,7 +2,7 @@
  * EXPLAIN SYNC in words: a sentence that says whether a document is on a device, and what to do when
  * it should be there and is not.
  */
-import { stringifyExact } from "../../values/exact-json.ts";
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import { quoteName } from "../../values/names.ts";
 import { agoText } from "../../values/time-text.ts";
 import type { Explanation, Verdict } from "./device-answers.ts";

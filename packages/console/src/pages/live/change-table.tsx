@@ -3,13 +3,13 @@
  * document.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import { useMemo, useState, type VNode } from "../../kit/preact.ts";
 import { hrefOf } from "../../route/router.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Value } from "../../ui/value.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 import {
   changedFields,
   type FieldChange,

@@ -3,12 +3,12 @@
  * last position afterwards. What arrives is shown a few times a second, however much it is.
  */
 
+import { parseExact } from "@bigpeer/client/exact-json";
 import { followChanges } from "../../api/changes.ts";
 import { ApiError, isSessionLost } from "../../api/request.ts";
 import { batch, type Signal, signal } from "../../kit/preact.ts";
 import { isActive } from "../../kit/visible.ts";
 import type { StreamEvent } from "../../values/event-stream.ts";
-import { parseExact } from "../../values/exact-json.ts";
 import {
   addChanges,
   addCounts,

@@ -3,6 +3,7 @@
  * advice.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import { copyText } from "../../kit/copy.ts";
 import { useEffect, useState, type VNode } from "../../kit/preact.ts";
 import { hrefOf, route } from "../../route/router.ts";
@@ -13,7 +14,6 @@ import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { showToast } from "../../ui/toast.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 import { readAsName } from "../../values/read-as.ts";
 import { plural } from "../../values/show-value.ts";
 import type { StatementPrefix } from "../../values/statement-text.ts";

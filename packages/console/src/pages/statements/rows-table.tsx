@@ -2,6 +2,7 @@
  * Rows of a result as a table, a hundred at a time. The id of a document is a link to it.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import type { StatementResult } from "../../api/execute.ts";
 import { useState, type VNode } from "../../kit/preact.ts";
 import { hrefOf } from "../../route/router.ts";
@@ -9,7 +10,6 @@ import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Value } from "../../ui/value.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 import { valueAt } from "../../values/names.ts";
 import { countText } from "../../values/show-value.ts";
 import { columnsOf, isNumberColumn } from "../../values/statement-result.ts";

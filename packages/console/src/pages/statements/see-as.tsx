@@ -3,6 +3,7 @@
  * The choice is in the address.
  */
 
+import { stringifyExact } from "@bigpeer/client/exact-json";
 import { request } from "../../api/request.ts";
 import { ofApp } from "../../api/session.ts";
 import { useState, type VNode } from "../../kit/preact.ts";
@@ -12,7 +13,6 @@ import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
 import { type Choice, SelectField, TextArea, TextField } from "../../ui/field.tsx";
-import { stringifyExact } from "../../values/exact-json.ts";
 import { formatReadAs, parseReadAs, type ReadAs, readAsName } from "../../values/read-as.ts";
 import { readArguments } from "../../values/statement-text.ts";
 

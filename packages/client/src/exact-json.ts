@@ -1,14 +1,16 @@
 /**
  * JSON without loss, for values of documents: whole numbers beyond 2^53 are bigint in both
- * directions, and -0 keeps its sign.
+ * directions, as the data API keeps 64 bits (H11 of docs/http-api.md), and -0 keeps its sign.
  *
  * The host's JSON does the work. Long integers pass through it as text behind a random mark.
  */
 
+import { randomText } from "./random-text.ts";
+
 /** Throws a SyntaxError. */
 export function parseExact(text: string): unknown {
   if (!/\d{16}/.test(text)) return JSON.parse(text) as unknown;
-  const mark = randomMark();
+  const mark = randomText();
   let isMarked = false;
   const marked = text.replaceAll(TOKEN, (token) => {
     if (!/^-?[1-9]\d{15,}$/.test(token) || Number.isSafeInteger(Number(token))) return token;
@@ -25,9 +27,10 @@ export function parseExact(text: string): unknown {
 /** A text, or what stands together as a number. */
 const TOKEN = /"[^"\\]*(?:\\[^][^"\\]*)*"|[-+.\w]+/g;
 
+/** As JSON.stringify, where a value that it would lose may stand. */
 export function stringifyExact(value: unknown, indent?: number): string {
   if (isPlain(value)) return JSON.stringify(value, undefined, indent);
-  const mark = randomMark();
+  const mark = randomText();
   const text = JSON.stringify(
     value,
     (_, one: unknown) => (isPlainScalar(one) ? one : mark + numberText(one as number | bigint)),
@@ -55,10 +58,4 @@ function isPlain(value: unknown): boolean {
 
 function isPlainScalar(value: unknown): boolean {
   return typeof value !== "bigint" && !Object.is(value, -0);
-}
-
-/** `crypto.randomUUID` is absent on pages without TLS. */
-function randomMark(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
