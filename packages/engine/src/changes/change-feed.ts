@@ -60,7 +60,7 @@ export class ChangeFeed implements FeedHost {
   /** The groups have all lines up to here. */
   #position: Position = { txnId: 0 };
   #isPumping = false;
-  #failure: unknown;
+  #isClosed = false;
   /** Groups with lines of the transaction that the last chunk did not finish. */
   #inTransaction: ReadonlySet<ReaderGroup> = new Set();
   /** Groups that came while a chunk was read: they may lack lines of it, and begin behind it. */
@@ -102,10 +102,11 @@ export class ChangeFeed implements FeedHost {
   }
 
   /**
-   * Throws a PeerError: that of the filter, `permission.denied`, `changes.cursor`, or a ChangesGone.
+   * Throws a PeerError: that of the filter, `permission.denied`, `changes.cursor`, `store.closed`, or
+   * a ChangesGone.
    */
   open(request: ChangesRequest): ChangeReader {
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#isClosed) throw closing();
     const { collection, authority } = request;
     const filter = feedFilter(request, authority);
     if (collection !== undefined) {
@@ -134,7 +135,8 @@ export class ChangeFeed implements FeedHost {
 
   /** Ends all readers: their next call rejects with `store.closed`. */
   close(): void {
-    this.#fail(new PeerError("store.closed", "the app is closing"));
+    this.#isClosed = true;
+    this.#endReaders(closing());
   }
 
   /** The group of a filter; it ends with its last reader. */
@@ -154,8 +156,10 @@ export class ChangeFeed implements FeedHost {
   }
 
   dropIfEmpty(group: ReaderGroup): void {
-    if (!group.isEmpty || this.#groups.get(group.filter.key) !== group) return;
+    if (!group.isEmpty) return;
     group.close();
+    // Not of a group that has failed: another may have come with its filter.
+    if (this.#groups.get(group.filter.key) !== group) return;
     this.#joining.delete(group);
     this.#groups.delete(group.filter.key);
     this.#wide.delete(group);
@@ -275,11 +279,11 @@ export class ChangeFeed implements FeedHost {
       () => {
         this.#isPumping = false;
         // A commit during the last round.
-        if (this.#isBehind && this.#failure === undefined) this.#pump();
+        if (this.#isBehind) this.#pump();
       },
       (error: unknown) => {
         this.#isPumping = false;
-        this.#fail(error);
+        this.#endReaders(error);
       },
     );
   }
@@ -423,12 +427,22 @@ export class ChangeFeed implements FeedHost {
     });
   }
 
-  #fail(error: unknown): void {
-    this.#failure ??= error;
-    for (const group of this.#groups.values()) group.failure ??= error;
-    for (const reader of this.#readers) reader.wake();
+  /** Those that come later begin anew: they read the log from their cursors. */
+  #endReaders(error: unknown): void {
+    const groups = [...this.#groups.values()];
+    this.#groups.clear();
+    this.#wide.clear();
     this.#end();
+    for (const group of groups) {
+      group.failure ??= error;
+      group.wake();
+      this.dropIfEmpty(group);
+    }
   }
+}
+
+function closing(): PeerError {
+  return new PeerError("store.closed", "the app is closing");
 }
 
 /** Comes before every row. */

@@ -135,7 +135,7 @@ export class FeedReader implements ChangeReader, GroupMember {
   }
 
   setAuthority(authority: Authority | undefined): void {
-    if (this.#isClosed) return;
+    if (this.#isClosed || this.#group.failure !== undefined) return;
     const next = this.#feed.groupOf(feedFilter(this.#request, authority));
     const before = this.#group;
     if (next === before) return;

@@ -482,6 +482,64 @@ test("[C12] the lag of a reader is what it has not taken", async () => {
   expect(reader.lag()).toEqual({ transactions: 0, ms: 0 });
 });
 
+describe("[C11] a failed reading of the log", () => {
+  async function failed(): Promise<OpenFeed & { readonly reader: ChangeReader }> {
+    const opened = await openFeed();
+    const { feed, write, store } = opened;
+    const reader = feed.open({ collection: "cars" });
+    await write(insert(1, {}));
+    await drain(reader);
+    const waiting = reader.next();
+    const snapshot = vi.spyOn(store, "snapshot").mockImplementationOnce(() => {
+      throw new Error("the disk failed");
+    });
+    await write(insert(2, {}));
+    await expect(waiting).rejects.toThrow("the disk failed");
+    snapshot.mockRestore();
+    return { ...opened, reader };
+  }
+
+  const idsOf = async (reader: ChangeReader): Promise<unknown[]> =>
+    (await changesOf(reader)).map(({ id }) => id);
+
+  test("ends its readers, and later ones go on from their cursors", async () => {
+    const { feed, write, reader } = await failed();
+    const later = feed.open({ collection: "cars", since: reader.cursor });
+    expect(await idsOf(later)).toEqual([2]);
+    await write(insert(3, {}));
+    expect(await idsOf(later)).toEqual([3]);
+  });
+
+  test("is the end of a reader, also with other permissions", async () => {
+    const { feed, reader } = await failed();
+    reader.setAuthority(reading({ cars: ["true"] }));
+    await expect(reader.next()).rejects.toThrow("the disk failed");
+    reader.close();
+    expect([feed.count, feed.groupCount]).toEqual([0, 0]);
+  });
+
+  test("leaves no filter and no line behind", async () => {
+    const added = vi.spyOn(MatchIndex.prototype, "add");
+    const removed = vi.spyOn(MatchIndex.prototype, "remove");
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { feed, write, reader } = await failed();
+    const later = feed.open({ collection: "cars", since: reader.cursor });
+    await write(insert(3, {}));
+    await drain(later);
+    for (const one of [reader, later]) one.close();
+    const filters = added.mock.results.map(({ value }) => value as unknown);
+    const gone = removed.mock.calls.map(([entry]) => entry as unknown);
+    expect(new Set(gone)).toEqual(new Set(filters));
+    expect(feed.keptLength).toBe(0);
+  });
+
+  test("after the feed has closed, no reader comes", async () => {
+    const { feed, reader } = await failed();
+    feed.close();
+    expect(() => feed.open({ since: reader.cursor })).toThrow("closing");
+  });
+});
+
 test("readers end when the feed closes", async () => {
   const { feed } = await openFeed();
   const reader = feed.open({});
