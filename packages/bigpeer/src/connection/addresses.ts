@@ -61,7 +61,7 @@ export function findAddresses(options: Options, host: ProgramHost): Addresses {
     key: credentialIn(places, "key", url),
     managementUrl,
     adminToken: credentialIn(places, "adminToken", managementUrl),
-    app: options.text("app") ?? "default",
+    app: flagOf(options, "app") ?? "default",
   };
 }
 
@@ -106,12 +106,19 @@ function placesOf(options: Options, host: ProgramHost): Place[] {
   const profile = profileOf(options, host);
   const quickstart = findQuickstart(host);
   return [
-    freePlace((field) => [options.text(FLAGS[field]), `--${FLAGS[field]}`]),
+    freePlace((field) => [flagOf(options, FLAGS[field]), `--${FLAGS[field]}`]),
     freePlace((field) => [host.env[VARIABLES[field]], VARIABLES[field]]),
     freePlace((field) => [file.get(VARIABLES[field]), `${VARIABLES[field]} in .env`]),
     boundPlace(profile?.values, profile?.source ?? ""),
     boundPlace(quickstart, quickstart?.path ?? ""),
   ];
+}
+
+/** An empty one is a variable of the shell that is not set: no other address may take its place. */
+function flagOf(options: Options, name: string): string | undefined {
+  const text = options.text(name);
+  if (text === "") throw new UsageError(`--${name}: expected a value, found nothing`);
+  return text;
 }
 
 function freePlace(read: (field: Field) => [string | undefined, string]): Place {

@@ -69,6 +69,9 @@ test.each([
     ["query", "SELECT 1", "--timeout", "soon"],
     /--timeout: expected a whole number from 1 on, found "soon"/,
   ],
+  [["query", "SELECT 1", "--url", ""], /--url: expected a value, found nothing/],
+  [["app", "list", "--management-url", ""], /--management-url: expected a value, found nothing/],
+  [["key", "list", "--app", ""], /--app: expected a value, found nothing/],
   [["query", "SELECT 1", "--param", "id"], /expected a parameter as name=value, found "id"/],
   [["query", "SELECT 1", "--args", "[1]"], /--args: expected an object in JSON/],
 ])("wrong usage is exit code 2 and prints nothing to stdout: %j", async (words, message) => {
