@@ -243,8 +243,9 @@ export class BackupSchedule {
         const reason = `the process that makes the copy ended with ${signal ?? `code ${code}`}`;
         resolve(result ?? { kind: "failed", reason });
       });
-      // A process that has ended already is reported by its end.
-      child.send(request, () => {});
+      // One that cannot be started may have no channel; its error follows. A process that has ended
+      // already is reported by its end.
+      if (child.connected) child.send(request, () => {});
     }).finally(() => {
       this.#child = undefined;
     });
