@@ -119,9 +119,9 @@ export class DeletedApps {
 
   /** Folders of apps that were removed for good while this node was away. */
   async #removePurged({ folderOf }: PurgedLogs): Promise<void> {
-    const { dataDir, registry, apps, log } = this.#host;
+    const { registry, apps, log } = this.#host;
     clearTimeout(this.#lookTimer);
-    for (const id of appIdsInFolder(dataDir)) {
+    for (const id of this.#idsInFolder()) {
       if (this.#isStopped || !isAppId(id)) continue;
       try {
         if (isKnown(id, registry)) continue;
@@ -134,6 +134,16 @@ export class DeletedApps {
         // What cannot be proven to be removed stays.
         this.#logUnlessClosed(`failed to look at the folder of the unknown app ${id}`, error);
       }
+    }
+  }
+
+  /** The next look lists them again if it fails. */
+  #idsInFolder(): readonly string[] {
+    try {
+      return appIdsInFolder(this.#host.dataDir);
+    } catch (error) {
+      this.#logUnlessClosed("failed to look for folders of unknown apps", error);
+      return [];
     }
   }
 

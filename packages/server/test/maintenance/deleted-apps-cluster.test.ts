@@ -3,7 +3,7 @@
  * node removes its own data.
  */
 
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Store } from "@bigpeer/engine/store";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -105,6 +105,23 @@ test("of unknown folders only those whose log was removed are removed", async ()
     true,
     true,
   ]);
+});
+
+test("a look at folders that fails is repeated with the next one", async () => {
+  const purged = "00000000-0000-4000-8000-00000000cafe";
+  const node = await openNode(true, async () => "purged");
+  const apps = join(node.dataDir, "apps");
+  mkdirSync(appStoreFolder(node.dataDir, purged), { recursive: true });
+  renameSync(apps, `${apps}.away`);
+  writeFileSync(apps, "");
+  await node.deletedApps.removeDue();
+  expect(node.host.lines).toEqual([
+    expect.stringContaining("failed to look for folders of unknown apps: "),
+  ]);
+  rmSync(apps);
+  renameSync(`${apps}.away`, apps);
+  await node.deletedApps.removeDue();
+  expect(existsSync(appFolder(node.dataDir, purged))).toBe(false);
 });
 
 test("a young folder of an unknown app is looked at again soon", async () => {
