@@ -171,10 +171,14 @@ export class DeletedApps {
     this.#timer.unref();
   }
 
-  /** Undefined if it fails. */
   #read(): readonly DeletedApp[] | undefined {
+    return this.#attempt(() => this.#host.registry.apps.deleted());
+  }
+
+  /** Undefined if it fails. */
+  #attempt<T>(read: () => T): T | undefined {
     try {
-      return this.#host.registry.apps.deleted();
+      return read();
     } catch (error) {
       this.#logUnlessClosed("failed to read the deleted apps", error);
       return undefined;
@@ -186,7 +190,10 @@ export class DeletedApps {
     const deleted = this.#read();
     if (deleted === undefined) return [];
     this.#note(deleted);
-    if (!this.#isDecidedHere) return this.#decided(deleted).map((id) => ({ id, dueMs: 0 }));
+    if (!this.#isDecidedHere) {
+      const decided = this.#attempt(() => this.#decided(deleted)) ?? [];
+      return decided.map((id) => ({ id, dueMs: 0 }));
+    }
     return deleted.map(({ id, deletedAt, isBeingRemoved }) => {
       return { id, dueMs: isBeingRemoved === true ? 0 : deletedAt + this.#graceMs };
     });

@@ -74,6 +74,21 @@ test("another node removes its data also if it learns of the removal when it is 
   await vi.waitFor(() => expect(existsSync(appFolder(dataDir, id))).toBe(false));
 });
 
+test("a registry that cannot be read is logged, and read again later", async () => {
+  const { dataDir, id, platform, registry, deletedApps, host } = await openNode(true);
+  await deletedApps.removeDue();
+  platform.nowMs += DAY_MS;
+  const get = vi.spyOn(registry.apps, "get").mockImplementation(() => {
+    throw new Error("the disk failed");
+  });
+  await registry.apps.beginRemoval(id, DAY_MS);
+  await vi.waitFor(() => expect(host.lines).not.toEqual([]));
+  expect(host.lines[0]).toContain("failed to read the deleted apps: Error: the disk failed");
+  get.mockRestore();
+  await deletedApps.removeDue();
+  expect(existsSync(appFolder(dataDir, id))).toBe(false);
+});
+
 test("an app that was restored keeps its data on another node", async () => {
   const { dataDir, id, platform, registry, deletedApps } = await openNode(true);
   await deletedApps.removeDue();
