@@ -35,8 +35,9 @@ const OTHERS = 0o077;
 const PROBE_SIZE = 64 * 1024;
 
 const { R_OK, W_OK } = fileConstants;
-const { EDQUOT, EFBIG, ENOSPC } = constants.errno;
+const { EDQUOT, EFBIG, EMFILE, ENFILE, ENOSPC } = constants.errno;
 const FULL_ERRORS: readonly number[] = [EDQUOT, EFBIG, ENOSPC];
+const FILES_ERRORS: readonly number[] = [EMFILE, ENFILE];
 
 /** The number in an error: of the system, as Node (`errno`) or lmdb (`code`) has it, or LMDB's. */
 export function errorNumber(error: unknown): number {
@@ -48,6 +49,13 @@ export function errorNumber(error: unknown): number {
 /** Whether an error says that the disk, the quota or the file size limit is exhausted. */
 export function isFullError(error: unknown): boolean {
   return FULL_ERRORS.includes(errorNumber(error));
+}
+
+/** Says that the process or the machine has too many open files; undefined for another error. */
+export function tooManyFiles(what: string, cause: unknown): PeerError | undefined {
+  if (!FILES_ERRORS.includes(errorNumber(cause))) return undefined;
+  const message = `too many open files: failed to open ${what}; retry, or raise the limit (ulimit -n)`;
+  return new PeerError("store.busy", message, { cause });
 }
 
 /**

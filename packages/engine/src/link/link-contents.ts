@@ -237,14 +237,22 @@ export class LinkContents {
     try {
       outcome = await this.#attachments.keep(id, piece);
     } catch (error) {
-      // An error here, such as a full disk, would fail the others as well: they are given up.
-      this.#dropWaiting();
-      this.#onFault(error);
+      this.#giveUp(error);
     }
     this.#isKeeping = false;
     if (this.#isOver) return;
-    if (outcome !== "more") return this.#settle(fetch, outcome);
-    this.#askFrom(id, piece.offset + piece.bytes.length);
+    try {
+      if (outcome === "more") this.#askFrom(id, piece.offset + piece.bytes.length);
+      else this.#settle(fetch, outcome);
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  /** An error here, such as a full disk, would fail the others as well. */
+  #giveUp(error: unknown): void {
+    this.#dropWaiting();
+    this.#onFault(error);
   }
 
   #settle(fetch: Fetch, outcome: FetchOutcome): void {

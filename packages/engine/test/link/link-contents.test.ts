@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { encodeMessage, type LinkMessage } from "@bigpeer/protocol";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { ContentPiece, LinkAttachments } from "../../src/link/link-contents.ts";
 import { referredAttachments } from "../../src/store/attachment-view.ts";
 import {
@@ -220,6 +220,31 @@ test("[S55] if a content cannot be kept, or the side is no longer eager, waiting
   expect([...target.contents.keys()]).toEqual(ids.slice(0, 1));
   wire.dial.link.refer(ids);
   expect(wire.dial.link.status().missingContents).toBe(0);
+});
+
+test("[S55] if it is not known whether a content is here, waiting contents are postponed", async () => {
+  const { source, target, link } = await pair(true);
+  const ids = [1, 2, 3].map((size) => source.add(contentOf(size)));
+  const failed = new Error("the disk failed");
+  const keep = target.keep.bind(target);
+  const has = vi.spyOn(target, "has");
+  target.keep = async (id, piece) => {
+    has.mockImplementationOnce(() => {
+      throw failed;
+    });
+    return keep(id, piece);
+  };
+  const wire = link();
+  await turns();
+  wire.dial.link.refer(ids);
+  await turns();
+  expect([...target.contents.keys()]).toEqual(ids.slice(0, 1));
+  expect(wire.dial.link.status().missingContents).toBe(0);
+  expect(wire.dial.events.at(-1)).toEqual({ kind: "fault", error: failed });
+  target.keep = keep;
+  wire.dial.link.refer(ids);
+  await turns();
+  expect([...target.contents.keys()]).toEqual(ids);
 });
 
 test("[S55] a side gives up on a piece after five minutes, even if the link is alive", async () => {

@@ -21,7 +21,7 @@ import type {
   RestingContent,
 } from "@bigpeer/engine/peer";
 import { PeerError } from "@bigpeer/protocol";
-import { isFullError, makeFolder, syncFolder } from "../disk.ts";
+import { isFullError, makeFolder, syncFolder, tooManyFiles } from "../disk.ts";
 
 /** Mode of its files: owner only. */
 const MODE = 0o600;
@@ -86,7 +86,11 @@ export class ContentFiles implements ContentPlace {
       const message = `expected ${len} bytes of the attachment ${id} at ${path}, found ${found}`;
       throw new PeerError("store.corrupt", message);
     }
-    yield* piecesOf(path, offset);
+    try {
+      yield* piecesOf(path, offset);
+    } catch (error) {
+      throw this.#explained(error);
+    }
   }
 
   async resume(id: string): Promise<PartialContent> {
@@ -201,7 +205,7 @@ export class ContentFiles implements ContentPlace {
   }
 
   #explained(error: unknown): unknown {
-    if (!isFullError(error)) return error;
+    if (!isFullError(error)) return tooManyFiles("an attachment", error) ?? error;
     const message = `disk full: the attachment was not stored in ${this.#folder}; free space and retry`;
     return new PeerError("store.full", message, { cause: error });
   }

@@ -13,6 +13,7 @@
 
 import { closeSync, fstatSync, openSync, readSync, statSync, truncateSync } from "node:fs";
 import { PeerError } from "@bigpeer/protocol";
+import { tooManyFiles } from "../disk.ts";
 
 /** The name of the file in the folder of a store. */
 export const DATA_FILE = "data.mdb";
@@ -96,7 +97,12 @@ function openIfPresent(path: string): number | undefined {
     return openSync(path, "r");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new PeerError("store.foreign", `expected a readable file at ${path}`, { cause: error });
+    const message = `expected a readable file at ${path}`;
+    // The message may reach clients, which need not know the path.
+    throw (
+      tooManyFiles("a data file", error) ??
+      new PeerError("store.foreign", message, { cause: error })
+    );
   }
 }
 

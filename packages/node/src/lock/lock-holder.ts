@@ -6,7 +6,7 @@
  * The address is a Unix socket or a named pipe. The operating system closes both with their process.
  */
 
-import { connect, createServer, type Server } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { PeerError } from "@bigpeer/protocol";
 
 /** A lock that this process holds. */
@@ -40,12 +40,14 @@ const ANSWER_SIZE_MAX = 4_096;
 export class HolderServer {
   readonly #startedAt = new Date().toISOString();
   readonly #server: Server;
+  readonly #asking = new Set<Socket>();
   #url: string | undefined;
 
   constructor() {
     this.#server = createServer((socket) => {
+      this.#asking.add(socket);
       // The asking process may be gone before it is answered.
-      socket.on("error", () => socket.destroy());
+      socket.on("error", () => socket.destroy()).on("close", () => this.#asking.delete(socket));
       socket.end(`${JSON.stringify(this.#holder())}\n`);
     });
     // A connection that cannot be accepted gets no answer; the lock holds all the same.
@@ -71,7 +73,10 @@ export class HolderServer {
 
   async close(): Promise<void> {
     if (!this.#server.listening) return;
-    await new Promise<void>((done) => this.#server.close(() => done()));
+    const closed = new Promise<void>((done) => this.#server.close(() => done()));
+    // A process that hangs would keep its connection open.
+    for (const socket of this.#asking) socket.destroy();
+    await closed;
   }
 
   #holder(): Holder {

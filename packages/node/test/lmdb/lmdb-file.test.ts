@@ -1,11 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import type * as fs from "node:fs";
+import { mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { PeerError } from "@bigpeer/protocol";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { checkLmdbFile } from "../../src/lmdb/lmdb-file.ts";
 import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
 import { readMetaOf } from "../support/lmdb-meta.ts";
+
+vi.mock("node:fs", async (original) => {
+  const module = await original<typeof fs>();
+  return { ...module, openSync: vi.fn<typeof openSync>(module.openSync) };
+});
 
 const folder = mkdtempSync(join(tmpdir(), "bigpeer-file-"));
 const file = join(folder, "data.mdb");
@@ -37,6 +43,17 @@ function check(): string {
     return error instanceof PeerError ? error.code : `no PeerError: ${String(error)}`;
   }
 }
+
+test("a file that cannot be opened now is not a foreign one", async () => {
+  await writeStorage();
+  vi.mocked(openSync).mockImplementationOnce(() => {
+    const error = new Error("EMFILE: too many open files");
+    throw Object.assign(error, { code: "EMFILE", errno: -constants.errno.EMFILE });
+  });
+  expect(check()).toBe("store.busy");
+  expect(check()).toBe("used");
+  rmSync(file);
+});
 
 test("an absent file is distinguished from a foreign one", () => {
   expect(check()).toBe("absent");

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
@@ -126,6 +128,17 @@ test.runIf(isFullSize)("a folder that was moved while it is locked stays locked"
     code: "store.in_use",
   });
   await lock.release();
+});
+
+test("a process that asks and never hangs up does not keep the lock from being released", async () => {
+  const folder = temporaryFolder();
+  const lock = await acquireFolderLock(folder);
+  const [name = ""] = readdirSync(join(folder, "lock"));
+  const asking = connect({ path: join(folder, "lock", name), allowHalfOpen: true });
+  onTestFinished(() => void asking.destroy());
+  expect(String(await once(asking, "data"))).toContain(`"pid":${process.pid}`);
+  await lock.release();
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test("a file in the lock that is not a socket is not a holder", async () => {

@@ -100,8 +100,9 @@ export const PARTIAL_UPLOADS_MAX = 4_096;
 export const PARTIAL_UPLOADS_PER_CREDENTIAL_MAX = 1_024;
 
 /**
- * Apps open at once; beyond it the least recently used one is closed. Each has four files and a
- * memory map of its store, of which about twice as many fit into the address space.
+ * Apps open at once; beyond it the least recently used one is closed. Each has four files, up
+ * to two more for its journal, and a memory map of its store, of which about twice as many fit into
+ * the address space.
  */
 export const OPEN_APPS_MAX = 500;
 

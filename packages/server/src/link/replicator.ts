@@ -31,6 +31,7 @@ import type { Replication } from "../registry/replications.ts";
 import type { DialOptions } from "../sync/dial.ts";
 import { ChannelMaker } from "../sync/web-socket.ts";
 import { AppContents, type ContentOutcome } from "./app-contents.ts";
+import { HeldApps } from "./held-apps.ts";
 import { hmacOf, type IncomingLink, type PassedLink, type ProvenLink } from "./incoming-link.ts";
 import { LinkConnection } from "./link-connection.ts";
 import type { LinkEnd } from "./link-dialler.ts";
@@ -98,8 +99,8 @@ export class Replicator {
   readonly #calls = new Map<Attempt, () => void>();
   /** Ended links whose last documents are being merged. */
   readonly #releases = new Set<Promise<void>>();
-  /** Apps of a cluster that are kept open for their links. */
-  readonly #held = new Map<string, Promise<AppUse | undefined>>();
+  /** In a cluster an app with links is open on every node, so that one of them evaluates it. */
+  readonly #held: HeldApps | undefined;
   #isReviewDue = false;
   #isClosed = false;
   #onEmpty: (() => void) | undefined;
@@ -109,6 +110,13 @@ export class Replicator {
     this.#failed = new FailedCredentials(() => options.platform.elapsed());
     const targetOf = (appId: string): DialOptions | undefined => options.cluster?.targetOf(appId);
     this.#relays = new LinkRelays(this.#channels, targetOf);
+    this.#held =
+      options.cluster &&
+      new HeldApps({
+        use: (id) => this.#use(id),
+        elapsed: () => options.platform.elapsed(),
+        fault: (id, error) => this.#fault(id, error),
+      });
   }
 
   /** Where other Big Peers connect; undefined while the port is closed. */
@@ -157,6 +165,7 @@ export class Replicator {
     for (const connection of Array.from(linked?.connections ?? [])) {
       connection.end("closing", "the app is closing");
     }
+    this.#held?.closing(app.id);
   }
 
   /** Reads the TLS files again; the previous ones stay if these are invalid. */
@@ -272,32 +281,13 @@ export class Replicator {
       if (this.isElsewhere(id)) this.#rest(this.#appOf(id), secret);
       else this.#appOf(id).follow(replications, secret);
     }
-    this.#keepOpen([...byApp.keys()]);
+    this.#held?.hold([...byApp.keys()]);
   }
 
   /** Another node of the cluster runs the links of the app. */
   #rest(app: LinkedApp, secret: string | undefined): void {
     app.follow([], secret);
     for (const connection of Array.from(app.connections)) connection.end(...ELSEWHERE);
-  }
-
-  /** In a cluster an app with links is open on every node, so that one of them evaluates it. */
-  #keepOpen(appIds: readonly string[]): void {
-    if (this.#options.cluster === undefined) return;
-    for (const [id, held] of this.#held) {
-      if (appIds.includes(id)) continue;
-      this.#held.delete(id);
-      void held.then((use) => use?.release());
-    }
-    for (const id of appIds) {
-      if (this.#held.has(id)) continue;
-      const held = this.#use(id).catch((error: unknown) => {
-        this.#held.delete(id);
-        this.#fault(id, error);
-        return undefined;
-      });
-      this.#held.set(id, held);
-    }
   }
 
   #appOf(id: string): LinkedApp {
@@ -540,6 +530,7 @@ export class Replicator {
     this.#listener?.tick();
     this.#relays.tick();
     this.#giveUpCalls();
+    this.#held?.tick();
     for (const [id, app] of this.#apps) {
       try {
         app.tick();

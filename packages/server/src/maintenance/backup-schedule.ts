@@ -129,10 +129,7 @@ export class BackupSchedule {
     } catch (error) {
       await this.#fail(name, describeError(error), author);
       throw error;
-    } finally {
-      this.#remove(`${name}${DRAFT}`);
     }
-    this.#removeOld();
     await this.#report(name, author);
     return name;
   }
@@ -171,6 +168,7 @@ export class BackupSchedule {
 
   async #look(): Promise<void> {
     if (this.#isStopped || this.#runningSinceMs !== undefined) return;
+    this.#tidy();
     const startMs = this.#host.now();
     const name = this.#nameFor(startMs);
     try {
@@ -179,8 +177,6 @@ export class BackupSchedule {
     } catch (error) {
       if (!this.#isStopped) await this.#fail(name, describeError(error));
       return;
-    } finally {
-      this.#tidy();
     }
     await this.#report(name);
   }
@@ -205,6 +201,8 @@ export class BackupSchedule {
       this.#lastSizeBytes = await this.#make(name);
     } finally {
       this.#runningSinceMs = undefined;
+      // At once, because another one may begin from here on.
+      this.#tidy();
     }
     this.#lastMs = startMs;
     this.#lastDurationMs = this.#host.now() - startMs;
@@ -243,8 +241,9 @@ export class BackupSchedule {
         const reason = `the process that makes the copy ended with ${signal ?? `code ${code}`}`;
         resolve(result ?? { kind: "failed", reason });
       });
-      // A process that has ended already is reported by its end.
-      child.send(request, () => {});
+      // One that cannot be started may have no channel; its error follows. A process that has ended
+      // already is reported by its end.
+      if (child.connected) child.send(request, () => {});
     }).finally(() => {
       this.#child = undefined;
     });
@@ -277,12 +276,8 @@ export class BackupSchedule {
 
   /** Removes old backups, if there are enough newer ones, and what a failure has left. */
   #tidy(): void {
-    this.#removeOld(() => this.#removeRemains());
-  }
-
-  #removeOld(first: () => void = () => {}): void {
     try {
-      first();
+      this.#removeRemains();
       for (const { name } of this.#times().slice(0, -this.#host.keep)) this.#remove(name);
     } catch (error) {
       this.#host.log("error", `failed to remove old backups: ${describeError(error)}`);

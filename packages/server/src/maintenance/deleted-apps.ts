@@ -119,9 +119,9 @@ export class DeletedApps {
 
   /** Folders of apps that were removed for good while this node was away. */
   async #removePurged({ folderOf }: PurgedLogs): Promise<void> {
-    const { dataDir, registry, apps, log } = this.#host;
+    const { registry, apps, log } = this.#host;
     clearTimeout(this.#lookTimer);
-    for (const id of appIdsInFolder(dataDir)) {
+    for (const id of this.#idsInFolder()) {
       if (this.#isStopped || !isAppId(id)) continue;
       try {
         if (isKnown(id, registry)) continue;
@@ -134,6 +134,16 @@ export class DeletedApps {
         // What cannot be proven to be removed stays.
         this.#logUnlessClosed(`failed to look at the folder of the unknown app ${id}`, error);
       }
+    }
+  }
+
+  /** The next look lists them again if it fails. */
+  #idsInFolder(): readonly string[] {
+    try {
+      return appIdsInFolder(this.#host.dataDir);
+    } catch (error) {
+      this.#logUnlessClosed("failed to look for folders of unknown apps", error);
+      return [];
     }
   }
 
@@ -161,10 +171,14 @@ export class DeletedApps {
     this.#timer.unref();
   }
 
-  /** Undefined if it fails. */
   #read(): readonly DeletedApp[] | undefined {
+    return this.#attempt(() => this.#host.registry.apps.deleted());
+  }
+
+  /** Undefined if it fails. */
+  #attempt<T>(read: () => T): T | undefined {
     try {
-      return this.#host.registry.apps.deleted();
+      return read();
     } catch (error) {
       this.#logUnlessClosed("failed to read the deleted apps", error);
       return undefined;
@@ -176,7 +190,10 @@ export class DeletedApps {
     const deleted = this.#read();
     if (deleted === undefined) return [];
     this.#note(deleted);
-    if (!this.#isDecidedHere) return this.#decided(deleted).map((id) => ({ id, dueMs: 0 }));
+    if (!this.#isDecidedHere) {
+      const decided = this.#attempt(() => this.#decided(deleted)) ?? [];
+      return decided.map((id) => ({ id, dueMs: 0 }));
+    }
     return deleted.map(({ id, deletedAt, isBeingRemoved }) => {
       return { id, dueMs: isBeingRemoved === true ? 0 : deletedAt + this.#graceMs };
     });

@@ -77,13 +77,18 @@ export class Maintenance {
     this.#running = undefined;
   }
 
+  /** Never rejects. */
   async #maintainAll(): Promise<void> {
-    const { registry, apps } = this.#host;
-    await this.#maintainStore(registry.storeFolder, () => this.#isStopped);
-    await this.#deleted.removeDue();
-    for (const { id } of apps.open) await this.#visit(id, "open");
-    // A server that has just started should not open all apps at once.
-    if (!this.#isFirstPass && !this.#isStopped) await this.#visitResting();
+    const { registry, apps, log } = this.#host;
+    try {
+      await this.#maintainStore(registry.storeFolder, () => this.#isStopped);
+      await this.#deleted.removeDue();
+      for (const { id } of apps.open) await this.#visit(id, "open");
+      // A server that has just started should not open all apps at once.
+      if (!this.#isFirstPass && !this.#isStopped) await this.#visitResting();
+    } catch (error) {
+      if (!this.#isStopped) log("error", `failed to maintain the apps: ${describeError(error)}`);
+    }
     this.#isFirstPass = false;
   }
 

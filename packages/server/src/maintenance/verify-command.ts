@@ -103,11 +103,7 @@ class Reader {
   /** Sends a request and passes on the messages until `done`; a crash is reported as `failed`. */
   async ask(request: ToChild, hear: (message: FromChild) => void): Promise<void> {
     const { file, silentMsMax } = this.#options;
-    this.#child ??= fork(file, {
-      execArgv: [],
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
-    });
-    const child = this.#child;
+    const child = this.#running();
     let reached = "its beginning";
     let isHanging = false;
     await new Promise<void>((resolve) => {
@@ -123,7 +119,14 @@ class Reader {
         clearTimeout(silence);
         child.off("message", onMessage);
         child.off("close", onClose);
+        child.off("error", onError);
         resolve();
+      };
+      const fail = (reason: string): void => {
+        this.#child = undefined;
+        this.#isStarted = false;
+        hear({ kind: "failed", reason });
+        end();
       };
       const onMessage = (message: FromChild): void => {
         expectMessage();
@@ -135,17 +138,33 @@ class Reader {
       const onClose = (code: number | null, signal: string | null): void => {
         const ended = `ended with ${signal ?? `code ${code}`}`;
         const how = isHanging ? `hung for ${silentMsMax} ms` : ended;
-        const reason = this.#isStarted ? endedReason(how, reached) : notStartedReason(how, file);
-        this.#child = undefined;
-        this.#isStarted = false;
-        hear({ kind: "failed", reason });
-        end();
+        fail(this.#isStarted ? endedReason(how, reached) : notStartedReason(how, file));
+      };
+      const onError = ({ message }: Error): void => {
+        child.kill("SIGKILL");
+        fail(`failed to ${this.#isStarted ? "ask" : "start"} the process that reads: ${message}`);
       };
       child.on("message", onMessage);
       child.on("close", onClose);
+      child.on("error", onError);
       if (this.#isStarted) expectMessage();
-      child.send(request);
+      // One that cannot be started may have no channel; its error follows.
+      if (child.connected) child.send(request);
     });
+  }
+
+  /** Another one if the last has ended. */
+  #running(): ChildProcess {
+    if (this.#child?.connected === true) return this.#child;
+    const child = fork(this.#options.file, {
+      execArgv: [],
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
+    // There may be several errors, also between two requests; the first of a request is reported.
+    child.on("error", () => {});
+    this.#child = child;
+    this.#isStarted = false;
+    return child;
   }
 
   close(): void {

@@ -2,6 +2,8 @@
  * Backups by schedule, of the data folder of a real server.
  */
 
+import type * as childProcess from "node:child_process";
+import { ChildProcess, fork } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -11,9 +13,14 @@ import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { type BackupHost, BackupSchedule } from "../../src/maintenance/backup-schedule.ts";
 import { verifyDataFolder } from "../../src/maintenance/verify-command.ts";
 import { backupMetricsText } from "../../src/observability/backup-metrics.ts";
-import type { AuditAction } from "../../src/registry/audit-log.ts";
+import { type AuditAction, SERVER } from "../../src/registry/audit-log.ts";
 import { startServer } from "../../src/server.ts";
 import { testConfig } from "../support/test-config.ts";
+
+vi.mock("node:child_process", async (original) => {
+  const module = await original<typeof childProcess>();
+  return { ...module, fork: vi.fn<typeof fork>(module.fork) };
+});
 
 const HOUR_MS = 3_600_000;
 const START_MS = Date.UTC(2026, 10, 18, 6);
@@ -107,6 +114,36 @@ test("a failure is logged, counted and recorded, removes no backup and is tried 
   await vi.waitFor(() => expect(actions).toHaveLength(2), PATIENCE);
   expect(readdirSync(folder)).toEqual(NAMES.slice(0, 2));
 }, 60_000);
+
+/** As Node does it without a free descriptor: there is not even a channel. */
+function failToStart(): void {
+  vi.mocked(fork).mockImplementationOnce(() => {
+    const child = new ChildProcess();
+    process.nextTick(() => child.emit("error", new Error("spawn node EMFILE")));
+    return child;
+  });
+}
+
+test("a process that cannot be started is a failure with its reason", async () => {
+  failToStart();
+  const { actions } = schedule(await runningFolder());
+  await vi.waitFor(() => expect(actions).toHaveLength(1), PATIENCE);
+  expect(actions[0]).toMatchObject({
+    action: "backup.fail",
+    detail: expect.stringMatching(/^Error: spawn node EMFILE\n/),
+  });
+});
+
+test("a backup on request removes what a process that was killed has left, also if it fails", async () => {
+  const folder = temporaryFolder();
+  for (const end of ["", ".unverified", ".unverified.partial-0a1b2c3d"]) {
+    mkdirSync(join(folder, `${NAMES[0]}${end}`));
+  }
+  const { backups } = schedule(await runningFolder(), { folder, everyMs: undefined });
+  failToStart();
+  await expect(backups.makeNow(SERVER)).rejects.toThrow("spawn node EMFILE");
+  expect(readdirSync(folder)).toEqual([NAMES[0]]);
+});
 
 test("a server makes backups as its settings say, and its audit log and metrics show them", async () => {
   const folder = join(temporaryFolder(), "backups");

@@ -3,7 +3,7 @@
  * node removes its own data.
  */
 
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Store } from "@bigpeer/engine/store";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -74,6 +74,21 @@ test("another node removes its data also if it learns of the removal when it is 
   await vi.waitFor(() => expect(existsSync(appFolder(dataDir, id))).toBe(false));
 });
 
+test("a registry that cannot be read is logged, and read again later", async () => {
+  const { dataDir, id, platform, registry, deletedApps, host } = await openNode(true);
+  await deletedApps.removeDue();
+  platform.nowMs += DAY_MS;
+  const get = vi.spyOn(registry.apps, "get").mockImplementation(() => {
+    throw new Error("the disk failed");
+  });
+  await registry.apps.beginRemoval(id, DAY_MS);
+  await vi.waitFor(() => expect(host.lines).not.toEqual([]));
+  expect(host.lines[0]).toContain("failed to read the deleted apps: Error: the disk failed");
+  get.mockRestore();
+  await deletedApps.removeDue();
+  expect(existsSync(appFolder(dataDir, id))).toBe(false);
+});
+
 test("an app that was restored keeps its data on another node", async () => {
   const { dataDir, id, platform, registry, deletedApps } = await openNode(true);
   await deletedApps.removeDue();
@@ -105,6 +120,23 @@ test("of unknown folders only those whose log was removed are removed", async ()
     true,
     true,
   ]);
+});
+
+test("a look at folders that fails is repeated with the next one", async () => {
+  const purged = "00000000-0000-4000-8000-00000000cafe";
+  const node = await openNode(true, async () => "purged");
+  const apps = join(node.dataDir, "apps");
+  mkdirSync(appStoreFolder(node.dataDir, purged), { recursive: true });
+  renameSync(apps, `${apps}.away`);
+  writeFileSync(apps, "");
+  await node.deletedApps.removeDue();
+  expect(node.host.lines).toEqual([
+    expect.stringContaining("failed to look for folders of unknown apps: "),
+  ]);
+  rmSync(apps);
+  renameSync(`${apps}.away`, apps);
+  await node.deletedApps.removeDue();
+  expect(existsSync(appFolder(node.dataDir, purged))).toBe(false);
 });
 
 test("a young folder of an unknown app is looked at again soon", async () => {

@@ -105,6 +105,18 @@ test("apps that are not opened are visited once a day, and closed afterwards", a
   expect(host.lines).toEqual([]);
 });
 
+test("a list of the apps that cannot be read is logged, and read again with the next pass", async () => {
+  const folder = await openMaintained();
+  const { registry, platform, openings, host } = folder;
+  platform.nowMs += DAY_MS;
+  vi.spyOn(registry.apps, "names").mockImplementationOnce(() => {
+    throw new Error("the disk failed");
+  });
+  folder.maintain({ everyMs: 5 });
+  await vi.waitFor(() => expect(openings).toHaveLength(1));
+  expect(host.lines).toEqual([expect.stringContaining("error failed to maintain the apps: ")]);
+});
+
 test("the first pass of a server visits no app", async () => {
   const folder = await openMaintained("second");
   folder.platform.nowMs += 8 * DAY_MS;

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStorage, openStore } from "@bigpeer/node";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { isFullSize } from "../../../protocol/test/support/test-size.ts";
@@ -309,3 +309,18 @@ test.runIf(isFullSize)(
     expect(lines.at(-1)).toBe("problems found: 2");
   },
 );
+
+test("a process that cannot be started is a problem, and does not end the server", async () => {
+  const { dataDir } = await dataFolder();
+  const { execPath } = process;
+  onTestFinished(() => {
+    process.execPath = execPath;
+  });
+  process.execPath = join(temporaryFolder(), "node");
+  const { count, lines } = await run(dataDir);
+  expect(count).toBe(2);
+  expect(lines[0]).toMatch(
+    /^registry: problem: failed to start the process that reads: spawn .* ENOENT$/,
+  );
+  expect(lines.at(-1)).toBe("problems found: 2");
+});

@@ -36,7 +36,7 @@ export interface RestingContent {
   readonly atMs: number;
 }
 
-/** All of it may reject with PeerError `store.full` or `store.write_failed`. */
+/** All of it may reject with PeerError `store.full`, `store.busy` or `store.write_failed`. */
 export interface ContentPlace {
   /** Stores a content. If `pieces` fails, nothing of it remains. */
   create(pieces: AsyncIterable<Uint8Array>): Promise<CreatedContent>;
