@@ -142,7 +142,10 @@ export class TransferQueue {
     try {
       const outcome = await run(cancel);
       if (outcome.isDone) this.#attempts.forget(id);
-      else this.#attempts.fail(id, outcome.hadProgress, outcome.afterMs ?? 0);
+      // One that was cancelled says nothing about the server.
+      else if (!cancel.isCancelled) {
+        this.#attempts.fail(id, outcome.hadProgress, outcome.afterMs ?? 0);
+      }
     } catch (error) {
       this.#attempts.fail(id, false, 0);
       this.#options.onError(error);
