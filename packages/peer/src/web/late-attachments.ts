@@ -72,13 +72,18 @@ export class LateAttachments implements AttachmentTransfers {
 
   forPage(page: AttachmentPage): PageTransfers {
     let transfers: PageTransfers | undefined;
+    let isGone = false;
     return {
       call: async (call) => {
         const opened = await this.#open();
+        if (isGone) return undefined;
         transfers ??= opened.forPage?.(page);
         return transfers?.call(call);
       },
-      close: () => transfers?.close(),
+      close: () => {
+        isGone = true;
+        transfers?.close();
+      },
     };
   }
 
