@@ -63,3 +63,20 @@ test("a page that is gone before the code is there fetches nothing", async () =>
   await Promise.all(fetching);
   expect(calls.map((each) => "fetch" in each && each.fetch)).toEqual([1]);
 });
+
+test("a subscription with prefetch whose code cannot be loaded has it loaded at the next connection", async () => {
+  const { late, loads, prefetched, ended, onError } = await newRig();
+  const end = late.prefetch("SELECT * FROM a", {}, { prefetch: true });
+  late.prefetch("SELECT * FROM b", {}, { prefetch: true })?.();
+  loads[0]?.fail();
+  await vi.waitFor(() => expect(onError).toHaveBeenCalled());
+  late.connected();
+  await vi.waitFor(() => expect(loads).toHaveLength(2));
+  loads[1]?.come();
+  await vi.waitFor(() => expect(prefetched.mock.calls).toEqual([["SELECT * FROM a"]]));
+  late.connected();
+  await late.maintain();
+  expect([prefetched.mock.calls.length, ended.mock.calls.length]).toEqual([1, 0]);
+  end?.();
+  expect(ended).toHaveBeenCalledTimes(1);
+});
