@@ -62,17 +62,16 @@ export class TransferQueue {
     this.look();
   }
 
-  /** Ends what runs. Resolves when nothing does. */
+  /** Ends what runs. Resolves when that has ended. */
   async stop(): Promise<void> {
     this.#isOn = false;
     this.#stopWaiting?.();
     this.#stopWaiting = undefined;
     this.#stopLooking?.();
     this.#stopLooking = undefined;
-    for (const { cancel } of this.#running.values()) cancel.cancel();
-    while (this.#running.size > 0) {
-      await Promise.all([...this.#running.values()].map(({ done }) => done));
-    }
+    const running = [...this.#running.values()];
+    for (const { cancel } of running) cancel.cancel();
+    await Promise.all(running.map(({ done }) => done));
   }
 
   /** The connection is back, or something changed: whatever failed is tried now. */

@@ -75,3 +75,29 @@ test("a transfer that was cancelled has not failed: it begins at once when it is
     await expect.poll(() => queue.runningCount).toBe(0);
   }
 });
+
+test("a stop waits for what ran at that time, also if the queue is started again meanwhile", async () => {
+  const begun: Cancel[] = [];
+  const transfer: Transfer = {
+    id: "one",
+    run: async (cancel) => {
+      begun.push(cancel);
+      await new Promise<void>((resolve) => cancel.onCancel(resolve));
+      return { isDone: false, hadProgress: false };
+    },
+  };
+  const queue = new TransferQueue({
+    platform: { ...testPlatform(), elapsed: () => 0 },
+    wakeIn: () => () => {},
+    wanted: () => [transfer],
+    atOnceMax: 1,
+    onError: () => {},
+  });
+  queue.start();
+  await expect.poll(() => begun.length).toBe(1);
+  const stopped = queue.stop();
+  queue.start();
+  await stopped;
+  await expect.poll(() => begun.length).toBe(2);
+  expect(begun.map(({ isCancelled }) => isCancelled)).toEqual([true, false]);
+});
