@@ -238,7 +238,13 @@ export class Sync {
   ): SyncSubscription {
     if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
     const held = this.#subscribe(query, args);
-    const endPrefetch = options && this.#options.prefetch(query, valuesOf(args), options);
+    let endPrefetch: (() => void) | undefined;
+    try {
+      endPrefetch = options && this.#options.prefetch(query, valuesOf(args), options);
+    } catch (error) {
+      held.cancel();
+      throw error;
+    }
     const subscription: SyncSubscription = {
       query,
       get isCancelled() {

@@ -255,6 +255,22 @@ test("a subscription with prefetch brings the contents along", async () => {
   });
 });
 
+test("a subscription whose options are refused is none", async () => {
+  const server = await startRealServer();
+  const one = await server.peer();
+  one.sync.start();
+  await one.store.execute("INSERT INTO photos DOCUMENTS ({'_id': 'p1'})");
+  await uploaded(one);
+  const two = await server.peer();
+  const options = { prefetch: "yes" as never };
+  expect(() => two.sync.registerSubscription("SELECT * FROM photos", {}, options)).toThrow(
+    "expected true or false as prefetch, found string",
+  );
+  two.sync.start();
+  await two.sync.registerSubscription("SELECT * FROM others").whenReady();
+  expect((await two.store.execute("SELECT * FROM photos")).items).toEqual([]);
+});
+
 async function isOnDevice(peer: Peer, token: AttachmentToken): Promise<boolean> {
   await peer.sync.stop();
   try {

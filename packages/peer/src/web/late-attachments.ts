@@ -24,6 +24,8 @@ export class LateAttachments implements AttachmentTransfers {
   readonly #code: LazyCode<OpenWebAttachments>;
   #opened: AttachmentTransfers | undefined;
   #opening: Promise<AttachmentTransfers> | undefined;
+  /** Each begins to prefetch for a subscription, once the code is there. */
+  readonly #waiting = new Set<() => Promise<void>>();
   #isActive = false;
   #isClosed = false;
 
@@ -49,6 +51,7 @@ export class LateAttachments implements AttachmentTransfers {
     this.#opened?.connected();
     // The code can be loaded again.
     if (this.#parts.peerStore.gate === CLOSED_GATE) this.#openNow();
+    for (const begin of this.#waiting) begin().catch(this.#parts.onError);
   }
 
   async maintain(): Promise<void> {
@@ -57,28 +60,33 @@ export class LateAttachments implements AttachmentTransfers {
 
   prefetch(query: string, args: ValueObject, options: unknown): (() => void) | undefined {
     if ((options as { readonly prefetch?: boolean }).prefetch !== true) return undefined;
-    let isEnded = false;
     let end: (() => void) | undefined;
     const begin = async (): Promise<void> => {
       const opened = await this.#open();
-      if (!isEnded) end = opened.prefetch(query, args, options);
+      if (this.#waiting.delete(begin)) end = opened.prefetch(query, args, options);
     };
+    this.#waiting.add(begin);
     begin().catch(this.#parts.onError);
     return () => {
-      isEnded = true;
+      this.#waiting.delete(begin);
       end?.();
     };
   }
 
   forPage(page: AttachmentPage): PageTransfers {
     let transfers: PageTransfers | undefined;
+    let isGone = false;
     return {
       call: async (call) => {
         const opened = await this.#open();
+        if (isGone) return undefined;
         transfers ??= opened.forPage?.(page);
         return transfers?.call(call);
       },
-      close: () => transfers?.close(),
+      close: () => {
+        isGone = true;
+        transfers?.close();
+      },
     };
   }
 

@@ -17,7 +17,11 @@ export interface LazyCodeOptions<T> {
   /** What it is, for messages. */
   readonly name: string;
   readonly isNeeded: (statement: string) => boolean;
-  readonly load: () => Promise<T>;
+  /**
+   * `mark` goes behind the address of a file: it is empty, and another one after each failure. Firefox
+   * does not load an address again that has failed.
+   */
+  readonly load: (mark: string) => Promise<T>;
 }
 
 export class LazyCode<T> {
@@ -25,6 +29,7 @@ export class LazyCode<T> {
   #loading: Promise<void> | undefined;
   #loaded: T | undefined;
   #fault: unknown;
+  #mark = "";
 
   constructor(options: LazyCodeOptions<T>) {
     this.#options = options;
@@ -56,9 +61,10 @@ export class LazyCode<T> {
 
   async #begin(): Promise<void> {
     try {
-      this.#loaded = await this.#options.load();
+      this.#loaded = await this.#options.load(this.#mark);
     } catch (error) {
       this.#fault = error;
+      this.#mark += "#";
       this.#loading = undefined;
     }
   }
@@ -88,17 +94,19 @@ export function lazyParts(urls: LazyUrls): LazyParts {
     patterns: new LazyCode({
       name: "patterns",
       isNeeded: mayUsePatterns,
-      load: async () => new (await load<PatternsFile>(urls.patternsUrl)).PatternCompiler(),
+      load: async (mark) =>
+        new (await load<PatternsFile>(urls.patternsUrl + mark)).PatternCompiler(),
     }),
     explainer: new LazyCode({
       name: "EXPLAIN",
       isNeeded: mayUseExplainer,
-      load: async () => (await load<ExplainFile>(urls.explainUrl)).PLAN_EXPLAINER,
+      load: async (mark) => (await load<ExplainFile>(urls.explainUrl + mark)).PLAN_EXPLAINER,
     }),
     attachments: new LazyCode({
       name: "attachments",
       isNeeded: () => true,
-      load: async () => (await load<AttachmentsFile>(urls.attachmentsUrl)).openWebAttachments,
+      load: async (mark) =>
+        (await load<AttachmentsFile>(urls.attachmentsUrl + mark)).openWebAttachments,
     }),
   };
 }

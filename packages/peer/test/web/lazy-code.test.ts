@@ -4,7 +4,7 @@
 import { PLAN_EXPLAINER } from "@bigpeer/engine/explain";
 import { PatternCompiler } from "@bigpeer/engine/pattern";
 import { mayUsePatterns } from "@bigpeer/engine/query";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { type Compiler, LazyCode, lazyParts } from "../../src/web/lazy-code.ts";
 
 const USER = "SELECT * FROM c WHERE regexp_like(a, :pattern)";
@@ -63,4 +63,17 @@ test("each part is loaded from its own file", async () => {
   expect(parts.explainer.loaded).toBeUndefined();
   await parts.explainer.loadFor("EXPLAIN SELECT * FROM c");
   expect(parts.explainer.get()).toBe(PLAN_EXPLAINER);
+});
+
+test("a file that cannot be loaded is loaded again by the next use", async () => {
+  const url =
+    "data:text/javascript,if (!globalThis.isThere) throw 1; export const PLAN_EXPLAINER = 2";
+  const { explainer } = lazyParts({ patternsUrl: "", explainUrl: url, attachmentsUrl: "" });
+  const statement = "EXPLAIN SELECT * FROM c";
+  for (let i = 0; i < 2; i++) await explainer.loadFor(statement);
+  expect(() => explainer.get()).toThrow(expect.objectContaining({ code: "query.busy" }));
+  vi.stubGlobal("isThere", true);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  await explainer.loadFor(statement);
+  expect(explainer.get()).toBe(2);
 });

@@ -49,3 +49,16 @@ test.each([
     message: expect.stringContaining(message),
   });
 });
+
+test("an engine for this page alone that cannot be loaded is named", async () => {
+  vi.stubGlobal("addEventListener", () => {});
+  vi.stubGlobal("removeEventListener", () => {});
+  const request = (_: string, __: object, held: () => Promise<void>): Promise<void> => held();
+  vi.stubGlobal("navigator", { userAgent: "", locks: { request } });
+  const workerUrl = "data:text/javascript,throw new Error('offline')";
+  await expect(openPeer({ ...APP, token: "t", memory: true, workerUrl })).rejects.toMatchObject({
+    code: "config.invalid",
+    message: `the worker of this peer cannot be loaded from ${new URL(workerUrl).href}`,
+    cause: expect.objectContaining({ message: "offline" }),
+  });
+});

@@ -126,3 +126,13 @@ test("a page that opens a peer with too many documents is warned", async () => {
   ]);
   await host.detach(other);
 });
+
+test("a page that is gone before its peer is open keeps no peer open", async () => {
+  const host = newHost();
+  const page = new WatchedPage();
+  const opening = host.attach(page);
+  const gone = host.detach(page);
+  const { peer } = await opening;
+  await gone;
+  expect(peer.isClosed).toBe(true);
+});

@@ -3,16 +3,22 @@
  * next one. Real browsers show the rest (tabs.long.test.ts).
  */
 
-import { MessageChannel } from "node:worker_threads";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { PeerError } from "@bigpeer/protocol";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import {
   PAGE_PROTOCOL,
   type PageMessage,
   type PageOptions,
+  type Question,
   type WorkerContent,
+  type WorkerMessage,
 } from "../../src/web/messages.ts";
-import { WorkerLink, type WorkerPort } from "../../src/web/page/worker-link.ts";
+import {
+  WorkerLink,
+  type WorkerLinkOptions,
+  type WorkerPort,
+} from "../../src/web/page/worker-link.ts";
 import type { WebPort } from "../../src/web/web-globals.ts";
 
 const OPTIONS = { appId: "app", name: "default" } as PageOptions;
@@ -48,7 +54,10 @@ function workerPort(answer: WorkerContent | undefined, helloMsMax: number): Work
   return { port: port1 as unknown as WebPort, failed, helloMsMax };
 }
 
-function linkTo(connect: (url: string | undefined) => Promise<WorkerPort>): WorkerLink {
+function linkTo(
+  connect: (url: string | undefined) => Promise<WorkerPort>,
+  handlers: Partial<Pick<WorkerLinkOptions, "onQuestion" | "onRestart">> = {},
+): WorkerLink {
   const unexpected = (): never => expect.unreachable("nothing else is heard");
   return new WorkerLink({
     options: OPTIONS,
@@ -57,6 +66,7 @@ function linkTo(connect: (url: string | undefined) => Promise<WorkerPort>): Work
     onQuestion: unexpected,
     onRestart: unexpected,
     onEnd: unexpected,
+    ...handlers,
   });
 }
 
@@ -94,4 +104,47 @@ test("a page whose own worker cannot be loaded is refused", async () => {
   const failed = Promise.reject(new PeerError("config.invalid", "there is no such script"));
   const link = linkTo(async () => ({ ...workerPort(undefined, 1000), failed }));
   await expect(link.open()).rejects.toMatchObject({ code: "config.invalid" });
+});
+
+test("an answer to a question of a worker that has ended does not reach the next one", async () => {
+  const answers: PageMessage[] = [];
+  const ports: MessagePort[] = [];
+  const asked: (() => void)[] = [];
+  const run = (question: Question): Promise<unknown> =>
+    new Promise((resolve) => asked.push(() => resolve(question)));
+  const link = linkTo(
+    async () => {
+      const { port1, port2 } = new MessageChannel();
+      onTestFinished(() => port1.close());
+      const instance = `worker ${ports.push(port2)}`;
+      const send = (content: WorkerContent): void => port2.postMessage({ instance, ...content });
+      port2.on("message", (message: PageMessage) => {
+        if (message.kind === "open") send(OPENED);
+        if (message.kind === "close") send({ kind: "closed" });
+        if (message.kind === "answer") answers.push(message);
+      });
+      send({ kind: "hello" });
+      const failed = new Promise<never>(() => {});
+      return { port: port1 as unknown as WebPort, failed, helloMsMax: 1000 };
+    },
+    { onQuestion: run, onRestart: () => {} },
+  );
+  await link.open();
+  const questionOf = (worker: number): Question => ({ kind: "transaction", transaction: worker });
+  const ask = (worker: number): void => {
+    const content: WorkerContent = { kind: "question", id: 1, question: questionOf(worker) };
+    ports[worker - 1]?.postMessage({ instance: `worker ${worker}`, ...content });
+  };
+  ask(1);
+  await vi.waitFor(() => expect(asked).toHaveLength(1));
+  ports[0]?.postMessage({ instance: "worker 1", kind: "restart" } satisfies WorkerMessage);
+  await vi.waitFor(() => expect(ports).toHaveLength(2));
+  await link.connected();
+  ask(2);
+  await vi.waitFor(() => expect(asked).toHaveLength(2));
+  for (const answer of asked) answer();
+  await vi.waitFor(() => expect(answers).not.toHaveLength(0));
+  const outcome = { kind: "returned", value: questionOf(2) };
+  expect(answers).toEqual([{ kind: "answer", id: 1, outcome }]);
+  await link.close();
 });

@@ -164,8 +164,12 @@ export class ContentDownloads {
     const partial = await place.resume(id);
     try {
       this.#note(download, partial.size);
-      if (partial.size < len) await this.#append(download, { partial, cancel });
-      share.kept = partial.size;
+      try {
+        if (partial.size < len) await this.#append(download, { partial, cancel });
+      } finally {
+        // However it ended.
+        share.kept = partial.size;
+      }
       if (cancel.isCancelled || partial.size < len) return false;
       share.kept = 0;
       const isRight = await partial.finish();
@@ -174,9 +178,6 @@ export class ContentDownloads {
       download.mismatches++;
       this.#note(download, 0);
       throw otherContent(download);
-    } catch (error) {
-      if (share.kept > 0) share.kept = partial.size;
-      throw error;
     } finally {
       await partial.close();
     }

@@ -62,17 +62,16 @@ export class TransferQueue {
     this.look();
   }
 
-  /** Ends what runs. Resolves when nothing does. */
+  /** Ends what runs. Resolves when that has ended. */
   async stop(): Promise<void> {
     this.#isOn = false;
     this.#stopWaiting?.();
     this.#stopWaiting = undefined;
     this.#stopLooking?.();
     this.#stopLooking = undefined;
-    for (const { cancel } of this.#running.values()) cancel.cancel();
-    while (this.#running.size > 0) {
-      await Promise.all([...this.#running.values()].map(({ done }) => done));
-    }
+    const running = [...this.#running.values()];
+    for (const { cancel } of running) cancel.cancel();
+    await Promise.all(running.map(({ done }) => done));
   }
 
   /** The connection is back, or something changed: whatever failed is tried now. */
@@ -142,7 +141,10 @@ export class TransferQueue {
     try {
       const outcome = await run(cancel);
       if (outcome.isDone) this.#attempts.forget(id);
-      else this.#attempts.fail(id, outcome.hadProgress, outcome.afterMs ?? 0);
+      // One that was cancelled says nothing about the server.
+      else if (!cancel.isCancelled) {
+        this.#attempts.fail(id, outcome.hadProgress, outcome.afterMs ?? 0);
+      }
     } catch (error) {
       this.#attempts.fail(id, false, 0);
       this.#options.onError(error);

@@ -95,6 +95,25 @@ test("downloads that were given up count, and make room for others", async () =>
   await each.contents.close();
 });
 
+test("downloads that were cut and then given up count, and make room for others", async () => {
+  const each = await contentRig({ bytesMax: 20 });
+  each.server.cutAfter = 10;
+  each.contents.start();
+  for (const text of ["0123456789abcde", "ABCDEFGHIJKLMNO", "zyxwvutsrqponml"]) {
+    const content = storedOn(each, text);
+    const fetching = each.contents.fetch(content, (received) => {
+      if (received === 10) each.server.stored.delete(content.id);
+    });
+    const { absentCount } = each.server;
+    await vi.waitFor(() => expect(each.server.absentCount).toBeGreaterThan(absentCount));
+    fetching.cancel();
+    expect(await bytesOn(each)).toBeLessThanOrEqual(20);
+  }
+  await each.contents.create(pieces("own content of 20 b."));
+  expect(await bytesOn(each)).toBe(20);
+  await each.contents.close();
+});
+
 test("of a download that was given up, what came is part of the space of the next attempt", async () => {
   const each = await contentRig({ bytesMax: 10 });
   each.server.pieceSize = 1;

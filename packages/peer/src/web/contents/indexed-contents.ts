@@ -82,12 +82,18 @@ export class IndexedContents implements ContentPlace {
   }
 
   async *read(id: string, len: number, offset: number): AsyncIterable<Uint8Array> {
-    const entry = await this.#entryOf(id);
+    let entry = await this.#entryOf(id);
     if (entry?.len !== len) throw damaged(id, len, entry?.len ?? "none");
     for (let at = offset; at < len; ) {
       const piece = await this.#pieceOf(entry.holder, Math.floor(at / PIECE_BYTES));
       const bytes = piece?.subarray(at % PIECE_BYTES);
-      if (bytes === undefined || bytes.length === 0) throw damaged(id, len, at);
+      if (bytes === undefined || bytes.length === 0) {
+        // If it was created again meanwhile, another holder has its pieces.
+        const next = await this.#entryOf(id);
+        if (next?.len !== len || next.holder === entry.holder) throw damaged(id, len, at);
+        entry = next;
+        continue;
+      }
       yield bytes;
       at += bytes.length;
     }

@@ -204,8 +204,7 @@ async function connect({ options, script, engine, warnings }: Connecting): Promi
     return inPage(engine);
   }
   const failed = new Promise<never>((_, reject) => {
-    const message = `the worker of this peer cannot be loaded from ${script}`;
-    worker.addEventListener("error", () => reject(new PeerError("config.invalid", message)));
+    worker.addEventListener("error", () => reject(notLoaded(script)));
   });
   return { port: worker.port, failed, helloMsMax: HELLO_MS_MAX };
 }
@@ -223,9 +222,17 @@ function newWorker(script: string, name: string): WebSharedWorker | undefined {
 }
 
 async function inPage(engine: string): Promise<WorkerPort> {
-  const { hostInPage } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ engine)) as {
-    hostInPage: () => WebPort;
-  };
+  let code: { readonly hostInPage: () => WebPort };
+  try {
+    code = (await import(/* webpackIgnore: true */ /* @vite-ignore */ engine)) as typeof code;
+  } catch (cause) {
+    throw notLoaded(engine, cause);
+  }
   // It cannot be ending.
-  return { port: hostInPage(), failed: new Promise(() => {}), helloMsMax: Infinity };
+  return { port: code.hostInPage(), failed: new Promise(() => {}), helloMsMax: Infinity };
+}
+
+function notLoaded(script: string, cause?: unknown): PeerError {
+  const message = `the worker of this peer cannot be loaded from ${script}`;
+  return new PeerError("config.invalid", message, { cause });
 }

@@ -301,13 +301,15 @@ export class WorkerLink {
   }
 
   async #answer(id: number, question: Question): Promise<void> {
+    const port = this.#port;
     let outcome: Outcome;
     try {
       outcome = { kind: "returned", value: await this.#options.onQuestion(question) };
     } catch (error) {
       outcome = { kind: "threw", error: sentError(error) };
     }
-    this.post({ kind: "answer", id, outcome });
+    // The next worker has questions with the same numbers.
+    if (port === this.#port) this.post({ kind: "answer", id, outcome });
   }
 
   /** Connects again, after it has left the old worker. */

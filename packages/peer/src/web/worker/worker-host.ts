@@ -82,6 +82,8 @@ export class WorkerHost {
   detach(page: AttachedPage): Promise<void> {
     this.#pages.delete(page);
     return this.#inTurn(async () => {
+      // It may have waited for its turn to attach.
+      this.#pages.delete(page);
       if (this.#pages.size === 0) await this.#close();
     });
   }

@@ -53,6 +53,18 @@ test("a content that is created twice has its pieces once", async () => {
   expect(recordsOf(disk, "piece")).toBe(0);
 });
 
+test("a content that is created again can be read on by those who read it", async () => {
+  const disk = new SimulatedDisk();
+  const contents = await IndexedContents.open(disk.start(), "contents", contentHash);
+  const { id, len } = await contents.create(megabytes(2));
+  const seen: number[] = [];
+  for await (const piece of contents.read(id, len, 0)) {
+    seen.push(piece[0] ?? -1);
+    await contents.create(megabytes(2));
+  }
+  expect(seen).toEqual([0, 1]);
+});
+
 test("a full storage is store.full, and leaves nothing of the content", async () => {
   const disk = new SimulatedDisk();
   const contents = await IndexedContents.open(disk.start(), "contents", contentHash);
