@@ -21,6 +21,11 @@ import {
 } from "../../src/web/page/worker-link.ts";
 import type { WebPort } from "../../src/web/web-globals.ts";
 
+type ShownListener = (event: { readonly persisted: boolean }) => void;
+
+/** Of the page: `pagehide` and `pageshow`. */
+const listeners = new Map<string, ShownListener>();
+
 const OPTIONS = { appId: "app", name: "default" } as PageOptions;
 
 beforeEach(() => {
@@ -28,7 +33,9 @@ beforeEach(() => {
   const request = (name: string, _: object, held: () => Promise<void>): Promise<void> =>
     name.startsWith("bigpeer-page:") ? held() : new Promise(() => {});
   vi.stubGlobal("navigator", { locks: { request } });
-  vi.stubGlobal("addEventListener", () => {});
+  vi.stubGlobal("addEventListener", (event: string, listener: ShownListener) => {
+    listeners.set(event, listener);
+  });
   vi.stubGlobal("removeEventListener", () => {});
 });
 
@@ -147,4 +154,28 @@ test("an answer to a question of a worker that has ended does not reach the next
   const outcome = { kind: "returned", value: questionOf(2) };
   expect(answers).toEqual([{ kind: "answer", id: 1, outcome }]);
   await link.close();
+});
+
+test("while the browser keeps the page behind another one, it waits for its worker", async () => {
+  const link = linkTo(async () => workerPort(OPENED, 1000), { onRestart: () => {} });
+  await link.open();
+  listeners.get("pagehide")?.({ persisted: true });
+  let isConnected = false;
+  const connected = link.connected().then(() => {
+    isConnected = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isConnected).toBe(false);
+  listeners.get("pageshow")?.({ persisted: true });
+  await connected;
+  await link.close();
+});
+
+test("a page that is closed while the browser keeps it waits no longer", async () => {
+  const link = linkTo(async () => workerPort(OPENED, 1000));
+  await link.open();
+  listeners.get("pagehide")?.({ persisted: true });
+  const refused = expect(link.connected()).rejects.toMatchObject({ code: "store.closed" });
+  await link.close();
+  await refused;
 });

@@ -84,6 +84,8 @@ export class WorkerLink {
   #watch: AbortController | undefined;
   /** Opens when the next worker is in use. */
   #restarting: Gate | undefined;
+  /** Opens when the browser shows the page again. */
+  #away: Gate | undefined;
   /** Where the worker has moved. */
   #url: string | undefined;
   #count = 0;
@@ -136,6 +138,7 @@ export class WorkerLink {
 
   /** Resolves when there is a worker, and all is registered with it. Rejects when there is none. */
   async connected(): Promise<void> {
+    await this.#away?.opened;
     await this.#restarting?.opened;
     if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
   }
@@ -157,6 +160,7 @@ export class WorkerLink {
     web.removeEventListener("pageshow", this.#shown);
     const port = this.#disconnect();
     this.#rejectAll(new PeerError("store.closed", "the peer is closed"));
+    this.#away?.open();
     this.#restarting?.open();
     await this.#leave(port);
     this.#page?.release();
@@ -168,6 +172,7 @@ export class WorkerLink {
    */
   readonly #hidden = ({ persisted }: PageShown): void => {
     if (!persisted) return;
+    this.#away ??= new Gate();
     this.post({ kind: "leave" });
     void forget(this.#disconnect());
     this.#page?.release();
@@ -181,6 +186,8 @@ export class WorkerLink {
       this.#page?.release();
       this.#page = await PageLock.hold();
     });
+    this.#away?.open();
+    this.#away = undefined;
   };
 
   async #connect(first?: Promise<WorkerPort>): Promise<Opened> {
