@@ -2,28 +2,15 @@
  * Contents in files keep the contract of a ContentPlace, and nothing of others.
  */
 
-import type * as fs from "node:fs";
-import {
-  createReadStream,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { constants } from "node:os";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ContentHash } from "@bigpeer/engine/peer";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { contentPlaceContract } from "../../../engine/test/contract/content-place-contract.ts";
 import { idOf, testHash } from "../../../engine/test/support/content-server.ts";
 import { ContentFiles } from "../../src/contents/content-files.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-vi.mock("node:fs", async (original) => {
-  const module = await original<typeof fs>();
-  return { ...module, createReadStream: vi.fn<typeof createReadStream>(module.createReadStream) };
-});
+import { failNextCall } from "../support/too-many-files.ts";
 
 contentPlaceContract("ContentFiles", async () => {
   const folder = join(temporaryFolder(), "attachments");
@@ -75,10 +62,7 @@ test("a process that goes on with a download does not read what came before unti
 test("a process with too many open files can read later: it is no damage", async () => {
   const place = await ContentFiles.open(join(temporaryFolder(), "attachments"), testHash);
   const { id } = await place.create(once("a photo"));
-  vi.mocked(createReadStream).mockImplementationOnce(() => {
-    const error = new Error("EMFILE: too many open files");
-    throw Object.assign(error, { code: "EMFILE", errno: -constants.errno.EMFILE });
-  });
+  failNextCall("createReadStream");
   await expect(textOf(place.read(id, 7, 0))).rejects.toMatchObject({
     code: "store.busy",
     message: expect.stringContaining("too many open files: failed to open an attachment"),

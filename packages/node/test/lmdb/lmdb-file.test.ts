@@ -1,17 +1,12 @@
-import type * as fs from "node:fs";
-import { mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { constants, tmpdir } from "node:os";
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PeerError } from "@bigpeer/protocol";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { checkLmdbFile } from "../../src/lmdb/lmdb-file.ts";
 import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
 import { readMetaOf } from "../support/lmdb-meta.ts";
-
-vi.mock("node:fs", async (original) => {
-  const module = await original<typeof fs>();
-  return { ...module, openSync: vi.fn<typeof openSync>(module.openSync) };
-});
+import { failNextCall } from "../support/too-many-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bigpeer-file-"));
 const file = join(folder, "data.mdb");
@@ -46,10 +41,7 @@ function check(): string {
 
 test("a file that cannot be opened now is not a foreign one", async () => {
   await writeStorage();
-  vi.mocked(openSync).mockImplementationOnce(() => {
-    const error = new Error("EMFILE: too many open files");
-    throw Object.assign(error, { code: "EMFILE", errno: -constants.errno.EMFILE });
-  });
+  failNextCall("openSync");
   expect(check()).toBe("store.busy");
   expect(check()).toBe("used");
   rmSync(file);

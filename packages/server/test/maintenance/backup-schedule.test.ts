@@ -2,9 +2,9 @@
  * Backups by schedule, of the data folder of a real server.
  */
 
-import type * as childProcess from "node:child_process";
-import { ChildProcess, fork } from "node:child_process";
+import { ChildProcess } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
@@ -16,11 +16,6 @@ import { backupMetricsText } from "../../src/observability/backup-metrics.ts";
 import { type AuditAction, SERVER } from "../../src/registry/audit-log.ts";
 import { startServer } from "../../src/server.ts";
 import { testConfig } from "../support/test-config.ts";
-
-vi.mock("node:child_process", async (original) => {
-  const module = await original<typeof childProcess>();
-  return { ...module, fork: vi.fn<typeof fork>(module.fork) };
-});
 
 const HOUR_MS = 3_600_000;
 const START_MS = Date.UTC(2026, 10, 18, 6);
@@ -115,13 +110,14 @@ test("a failure is logged, counted and recorded, removes no backup and is tried 
   expect(readdirSync(folder)).toEqual(NAMES.slice(0, 2));
 }, 60_000);
 
-/** As Node does it without a free descriptor: there is not even a channel. */
+/** The next process, as Node does it without a free descriptor: there is not even a channel. */
 function failToStart(): void {
-  vi.mocked(fork).mockImplementationOnce(() => {
-    const child = new ChildProcess();
-    process.nextTick(() => child.emit("error", new Error("spawn node EMFILE")));
-    return child;
+  const prototype = ChildProcess.prototype as unknown as { spawn: (this: ChildProcess) => number };
+  const failing = vi.spyOn(prototype, "spawn").mockImplementationOnce(function spawn() {
+    process.nextTick(() => this.emit("error", new Error("spawn node EMFILE")));
+    return -constants.errno.EMFILE;
   });
+  onTestFinished(() => failing.mockRestore());
 }
 
 test("a process that cannot be started is a failure with its reason", async () => {
