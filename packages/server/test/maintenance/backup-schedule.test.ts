@@ -113,7 +113,9 @@ test("a failure is logged, counted and recorded, removes no backup and is tried 
 /** The next process, as Node does it without a free descriptor: there is not even a channel. */
 function failToStart(): void {
   const prototype = ChildProcess.prototype as unknown as { spawn: (this: ChildProcess) => number };
-  const failing = vi.spyOn(prototype, "spawn").mockImplementationOnce(function spawn() {
+  const failing = vi.spyOn(prototype, "spawn").mockImplementationOnce(function spawn(
+    this: ChildProcess,
+  ) {
     process.nextTick(() => this.emit("error", new Error("spawn node EMFILE")));
     return -constants.errno.EMFILE;
   });
