@@ -50,7 +50,7 @@ export interface ClusterNode {
   resume(): void;
   /** Kills it if it runs, starts it, and waits until it is ready. */
   restart(): Promise<void>;
-  /** The end of its log. */
+  /** The log of all its processes, one after the other. */
   log(): string;
 }
 

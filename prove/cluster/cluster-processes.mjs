@@ -284,7 +284,9 @@ class ClusterNode {
     const ended = this.#exited.then((how) => `ended with ${String(how)}`);
     const outcome = await Promise.race([announced, ended, late.catch(() => "")]);
     over.abort();
-    if (outcome !== "ready") throw new Error(`${this.name} ${outcome}:\n${this.log()}`);
+    if (outcome !== "ready") {
+      throw new Error(`${this.name} ${outcome}:\n${this.log().slice(-LOG_SHOWN)}`);
+    }
     this.clientPort = Number(new URL(this.url).port);
   }
 
@@ -331,10 +333,10 @@ class ClusterNode {
     await this.startUntilReady();
   }
 
-  /** The end of its log. */
+  /** The log of all its processes. */
   log() {
     try {
-      return readFileSync(join(this.home, "log"), "utf8").slice(-LOG_SHOWN);
+      return readFileSync(join(this.home, "log"), "utf8");
     } catch {
       return "";
     }
