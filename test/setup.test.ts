@@ -222,7 +222,7 @@ test("a set-up waits for the lock of a living process until it is released", asy
   const mark = placeLock(clone, process.pid);
   const { ended, said } = clone.setUp();
   const waiting = `bigpeer: waiting for the set-up that process ${process.pid} does in this clone\n`;
-  await vi.waitFor(() => expect(said()).toBe(waiting), { timeout: 10_000 });
+  await vi.waitFor(() => expect(said()).toBe(waiting), { timeout: 30_000 });
   expect(clone.calls()).toEqual([]);
   rmSync(mark);
   const { code } = await ended;
@@ -245,7 +245,7 @@ test.runIf(isFullSize)(
 test.runIf(isFullSize)("a set-up that is stopped stops npm and releases the lock", async () => {
   const clone = openClone();
   const run = clone.setUp({ NPM_TAKES_MS: "60000" });
-  await vi.waitFor(() => expect(clone.calls()).toEqual([NPM_CI]), { timeout: 10_000 });
+  await vi.waitFor(() => expect(clone.calls()).toEqual([NPM_CI]), { timeout: 30_000 });
   run.kill("SIGTERM");
   const { code } = await run.ended;
   expect(code).toBe(1);
@@ -258,7 +258,7 @@ test.runIf(isFullSize)(
   async () => {
     const clone = openClone();
     const killed = clone.setUp({ NPM_TAKES_MS: "800" });
-    await vi.waitFor(() => expect(clone.calls()).toEqual([NPM_CI]), { timeout: 10_000 });
+    await vi.waitFor(() => expect(clone.calls()).toEqual([NPM_CI]), { timeout: 30_000 });
     killed.kill("SIGKILL");
     const { code } = await clone.setUp().ended;
     expect(code).toBe(0);

@@ -10,7 +10,7 @@ import { type ConsolePage, consoles, hasBrowser } from "./support/console-page.t
 
 const openConsole = consoles();
 
-const PATIENCE = { timeout: 20_000, interval: 100 };
+const PATIENCE = { timeout: 45_000, interval: 100 };
 
 const SECRET = "a secret of at least thirty-two bytes, for this test";
 

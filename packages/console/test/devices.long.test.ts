@@ -10,7 +10,7 @@ const openConsole = consoles();
 const INSERT = `INSERT INTO orders DOCUMENTS
   ({'_id': 'o1', 'isOpen': true}), ({'_id': 'o2', 'isOpen': false}), ({'_id': 7, 'isOpen': true})`;
 
-const PATIENCE = { timeout: 20_000, interval: 50 };
+const PATIENCE = { timeout: 45_000, interval: 50 };
 
 test.runIf(hasBrowser)(
   "a person finds out why a document has not arrived on a device, and follows the advice",

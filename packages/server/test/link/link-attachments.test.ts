@@ -15,7 +15,7 @@ import { LinkCaller } from "../support/link-caller.ts";
 import { LINK_SECRET, LINKED_APP, LinkedServer } from "../support/linked-server.ts";
 
 const ALL_CARS = { cars: ["true"] };
-const PATIENCE = { timeout: 20_000, interval: 20 };
+const PATIENCE = { timeout: 45_000, interval: 20 };
 /** Of the store behind a link that is spoken by hand. */
 const HISTORY = "ab".repeat(16);
 

@@ -130,7 +130,7 @@ test("[S84] two servers that dial each other have one link, which serves the que
         ["accept linked", "dial duplicate"],
       ]);
     },
-    { timeout: 10_000 },
+    { timeout: 30_000 },
   );
   await south.put("cars", GREEN);
   await north.holds("cars", [BLUE, RED, GREEN]);

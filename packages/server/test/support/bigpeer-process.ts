@@ -48,7 +48,7 @@ export class BigpeerProcess {
   }
 
   /** The address, when the server is ready. Fails when the process ends before, or takes too long. */
-  async url(timeout = 15_000): Promise<string> {
+  async url(timeout = 45_000): Promise<string> {
     const found = await vi.waitFor(
       () => {
         const url = /url +(http\S+)[^]* stop /.exec(this.stdout)?.[1];

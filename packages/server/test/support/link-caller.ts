@@ -56,7 +56,7 @@ export class LinkCaller {
         const isThere = socket.received.length > this.#taken || socket.isClosed;
         if (!isThere) throw new Error("expected a message, or the end");
       },
-      { timeout: 15_000, interval: 5 },
+      { timeout: 30_000, interval: 5 },
     );
     const bytes = socket.received[this.#taken];
     if (bytes === undefined) return undefined;

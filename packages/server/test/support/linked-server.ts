@@ -21,7 +21,7 @@ export const LINKED_APP = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
 export const LINK_SECRET = "a-secret-of-all-big-peers";
 
 /** How long something may take to come over a link. */
-const PATIENCE = { timeout: 20_000, interval: 20 };
+const PATIENCE = { timeout: 45_000, interval: 20 };
 
 /** One entry of the status of a replication, as far as tests look at it. */
 export interface ShownLink {
