@@ -21,4 +21,4 @@ test("start closes in order at a signal with exit code 0; wrong usage is 2, a fo
   expect(wrong).toMatchObject({ code: 2, stdout: "" });
   server.kill("SIGTERM");
   expect(await server.ended).toMatchObject({ code: 0, signal: null });
-}, 120_000);
+});

@@ -44,7 +44,6 @@ test.each(oneOf(3, WAITING).map((words) => [words]))(
     expect(await command.ended).toEqual({ code: 130, signal: null, stdout: "", stderr: "" });
     expect(readdirSync(folder).filter((name) => name.startsWith("out"))).toEqual([]);
   },
-  60_000,
 );
 
 test("Ctrl-C ends an import that tries to reach a server at once with 130", async () => {
@@ -63,7 +62,7 @@ test("Ctrl-C ends an import that tries to reach a server at once with 130", asyn
   await second;
   command.child.kill("SIGINT");
   expect(await command.ended).toEqual({ code: 130, signal: null, stdout: "", stderr: "" });
-}, 60_000);
+});
 
 test("a reader that leaves early ends a command quietly with 0, and no temporary file stays", async () => {
   const server = await startTestServer();
@@ -84,10 +83,10 @@ test("a reader that leaves early ends a command quietly with 0, and no temporary
     expect(await command.ended).toMatchObject({ code: 0, signal: null, stderr: "" });
     expect(readdirSync(temporary)).toEqual([]);
   }
-}, 60_000);
+});
 
 test("a reader that leaves before the help ends a command quietly with 0", async () => {
   const command = new CommandProcess(["--help"], { folder: temporaryFolder(), env: {} });
   command.child.stdout?.destroy();
   expect(await command.ended).toMatchObject({ code: 0, signal: null, stderr: "" });
-}, 60_000);
+});

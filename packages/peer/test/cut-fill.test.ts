@@ -104,4 +104,4 @@ test("[S72] an interrupted first download continues where it was, also in the ne
   expect(await countOf(second)).toBe(COUNT - 1);
   const { items } = await second.store.execute("SELECT _id FROM cups WHERE text = 'new'");
   expect(items).toEqual([{ _id: nameOf(1) }]);
-}, 60_000);
+});

@@ -185,7 +185,7 @@ test("[S54] a ring whose links are cut at any frame ends with equal stores and b
     }),
     { numRuns: sized(2, 25) },
   );
-}, 120_000);
+});
 
 test("[S51] [S54] in a chain cut at any frame, each follower has what it selects, as the source has it", async () => {
   await assert(
@@ -208,7 +208,7 @@ test("[S51] [S54] in a chain cut at any frame, each follower has what it selects
     }),
     { numRuns: sized(2, 25) },
   );
-}, 120_000);
+});
 
 function countOf(sum: number): Value {
   return { n: sum === 0 ? {} : { n: sum } };

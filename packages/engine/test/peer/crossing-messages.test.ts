@@ -319,7 +319,7 @@ test("[S28] an outcome without space for a document does not undo what a fill br
   expect([second.status, peer.peerStore.pendingCount]).toEqual(["ready", 0]);
   expect(ids.filter((id) => peer.onPeer(id) === undefined)).toEqual([]);
   await peer.close();
-}, 60_000);
+});
 
 /** At full size, more documents than one message may ask for. */
 const COUNT = sized(20_000, 110_000);
@@ -355,5 +355,4 @@ test.runIf(isFullSize)(
     expect([tasks.status, count()]).toEqual(["ready", COUNT + 1]);
     await peer.close();
   },
-  60_000,
 );

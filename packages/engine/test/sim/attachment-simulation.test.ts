@@ -18,7 +18,7 @@ test("[S90] contents are uploaded before their documents, and arrive whole, what
     expect(counts.get(name), name).toBeGreaterThan(SEEDS);
   }
   expect(counts.get("content fetched")).toBeGreaterThan(SEEDS);
-}, 60_000);
+});
 
 /** In these a server is restored that had answered for contents. A change of the order of events needs others. */
 const RESTORED_SEEDS = [141, 142];
@@ -30,4 +30,4 @@ test("[S30] [S90] contents of answered writes that a restored server lacks are u
     lost += counts.get("content lost by the server") ?? 0;
   }
   expect(lost).toBeGreaterThan(0);
-}, 60_000);
+});

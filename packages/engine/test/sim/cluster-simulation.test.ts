@@ -26,7 +26,7 @@ test("[S1–S46] three nodes over one log are to their peers as one machine, by 
     expect(counts.get(name), name).toBeGreaterThan(SEEDS);
   }
   for (const name of RARE) expect(counts.get(name) ?? 0, name).toBeGreaterThan(0);
-}, 120_000);
+});
 
 test.runIf(isFullSize)("the same seed gives the same run of a cluster", async () => {
   const play = (seed: number) => simulateCluster(seed, { length: 60 });

@@ -16,4 +16,4 @@ test("[K6] [K21] [K23] [K24] nothing acknowledged is lost, nothing is half appli
   expect(Math.min(totals.acknowledged, totals.failed, totals.lost)).toBeGreaterThan(
     (100 * SEEDS) / 60,
   );
-}, 60_000);
+});

@@ -38,7 +38,7 @@ test("[S47–S56] linked sites end with everything that they follow, whatever ha
   }
   // What was put aside and counted makes a tally uncertain: seldom.
   expect(counts.get("unknown tally") ?? 0).toBeLessThan((counts.get("tally") ?? 0) / 10);
-}, 240_000);
+});
 
 test.runIf(isFullSize)("the same seed gives the same run of linked sites", async () => {
   const play = (seed: number) => simulateLinks(seed, { length: sized(40, 80) });

@@ -34,7 +34,7 @@ test("[S1–S46] [S57] all stores end equal, whatever happens on the way, by see
   for (const name of ["documents", "versions", "committed", "behind", "forked", "rights", "site"]) {
     expect(counts.get(`message ${name}`), name).toBeGreaterThan(0);
   }
-}, 60_000);
+});
 
 test.runIf(isFullSize)("the same seed gives the same run", async () => {
   const play = (seed: number) => simulate(seed, { length: sized(60, 100) });

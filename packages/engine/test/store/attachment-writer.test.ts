@@ -138,7 +138,7 @@ test("[K45] [K46] [K47] attachment records match the documents after every trans
     await store.close();
     expect(problems(storage), `seed ${seed}`).toEqual([]);
   }
-}, 120_000);
+});
 
 test("[K48] in any history an orphan has the time of the step that orphaned or attached it", async () => {
   let orphaned = 0;
@@ -173,7 +173,7 @@ test("[K48] in any history an orphan has the time of the step that orphaned or a
     }
   }
   expect(orphaned).toBeGreaterThan((5 * histories(40)) / 2);
-}, 60_000);
+});
 
 test("[K45] a content is recorded with its length and uploader, and forgotten again", async () => {
   const { store, storage } = await openStore();

@@ -82,7 +82,7 @@ test("[K25] old values in the log reconstruct every earlier shown state", async 
     }
     expect(current, `seed ${seed}`).toEqual(new Map());
   }
-}, 60_000);
+});
 
 function documentName(collection: string, id: Value): string {
   return `${collection} ${JSON.stringify(id)}`;
@@ -123,7 +123,7 @@ test("[D18] the delta since a version, merged into that version, gives the curre
     }
   }
   expect(deltas).toBeGreaterThan((5 * histories(300)) / 3);
-}, 60_000);
+});
 
 test("[D21] a version that the log no longer reaches is answered with the whole state", async () => {
   const { store } = await openStore();

@@ -206,7 +206,7 @@ test("[K55] a crash at any point of a build leaves a valid store, which continue
     await expectWhole(opened.store, "ix");
     expect(problems(opened.storage), `seed ${seed}`).toEqual([]);
   }
-}, 60_000);
+});
 
 test("[K55] close ends a build soon, and opening the store continues it", async () => {
   const { store, storage, disk, platform } = await openStore({}, crawlingPlatform());

@@ -81,7 +81,7 @@ test("[K41] [K42] indexes match the documents after every transaction of any his
     await store.close();
     expect(problems(storage), `seed ${seed}`).toEqual([]);
   }
-}, 120_000);
+});
 
 test("[K53] [K54] an index built in pieces among any writes equals one built at once", async () => {
   let built = 0;
@@ -115,7 +115,7 @@ test("[K53] [K54] an index built in pieces among any writes equals one built at 
     expect(problems(storage), where).toEqual([]);
   }
   expect(built).toBeGreaterThan(histories(80) / 8);
-}, 120_000);
+});
 
 test("[K20] [K40] replaying a log with indexes gives the same keys and values", async () => {
   for (let seed = 1; seed <= histories(150); seed++) {
@@ -126,7 +126,7 @@ test("[K20] [K40] replaying a log with indexes gives the same keys and values", 
     original.delete(IDENTITY_KEY);
     expect(await replay(storage, store.identity.site), `seed ${seed}`).toEqual(original);
   }
-}, 60_000);
+});
 
 test("[K41] every document that shows has an entry, even if the value is missing", async () => {
   const { store } = await openStore();

@@ -65,7 +65,7 @@ test("[D19] [K20] merging a state as records has the same result as merging its 
     expect(withoutLog(parts), `seed ${seed}`).toEqual(withoutLog(bytes));
     expect(problems(parts.storage), `seed ${seed}`).toEqual([]);
   }
-}, 60_000);
+});
 
 test("[D19] a state that the store already has makes no transaction, in either form", async () => {
   const [a, b] = [await openStore(), await openStore()];

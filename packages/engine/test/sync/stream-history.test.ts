@@ -17,7 +17,7 @@ test("[S11] to [S23] a subscriber always holds exactly the matching readable doc
   expect(Object.keys(modes).toSorted()).toEqual(["compare", "fill", "resume"]);
   expect(falls).toBeGreaterThan(SEEDS / 2);
   expect(whole).toBeGreaterThan(50 * SEEDS);
-}, 120_000);
+});
 
 test("[S13] [S18] a document that an earlier comparison wanted and that matches since is left to the catch-up", async () => {
   const { whole } = await runHistories(1593, 1);
@@ -29,4 +29,4 @@ test("[S57] a subscriber whose fill is cut repeatedly ends with the matching doc
   if (!isFullSize) return;
   expect(goneOn).toBeGreaterThan(2 * SEEDS);
   expect(Object.keys(entries).toSorted()).toEqual(["deleted", "delta", "drop", "left", "put"]);
-}, 120_000);
+});

@@ -68,7 +68,7 @@ test("[S10] a round sends a few hundred kilobytes between two pauses, to any num
   // Two hundred kilobytes for each of them, all of which were sent.
   expect(counter.total).toBeGreaterThan(32 * 200_000);
   expect(counter.most).toBeLessThan(512 * 1024);
-}, 60_000);
+});
 
 test.runIf(isFullSize)(
   "[S28] documents of an outcome are read a few at a time, also if nothing is sent",
@@ -106,7 +106,6 @@ test.runIf(isFullSize)(
     expect(counter.total).toBe(1000);
     expect(counter.most).toBeLessThanOrEqual(16);
   },
-  60_000,
 );
 
 test("the documents of a large transaction are listed a few operations at a time, in one walk", () => {

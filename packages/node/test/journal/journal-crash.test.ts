@@ -16,4 +16,4 @@ test("[K6] [K79] [K83] a journal that crashes at any point keeps every acknowled
   }
   // Not vacuous: commits failed, were under way and kept or lost, and segments were used again.
   expect(Math.min(...Object.values(totals))).toBeGreaterThan(SEEDS / 4);
-}, 120_000);
+});

@@ -57,4 +57,4 @@ test("[K4] [K41] [K42] indexes on LMDB match the documents, also after reopening
     await store.close();
     await again.close();
   }
-}, 120_000);
+});

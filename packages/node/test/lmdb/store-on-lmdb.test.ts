@@ -65,4 +65,4 @@ test("[K4] [K20] a history on LMDB gives the same as in memory, also after reope
     snapshot.close();
     await again.close();
   }
-}, 60_000);
+});

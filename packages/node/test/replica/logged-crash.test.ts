@@ -12,4 +12,4 @@ test("[K86] a storage that follows a log has exactly the state of its position a
   }
   // Not vacuous: commits were refused and failed, before and after the log had them.
   expect(Math.min(...Object.values(totals)), JSON.stringify(totals)).toBeGreaterThan(SEEDS / 4);
-}, 120_000);
+});

@@ -20,7 +20,7 @@ test("[K89] [S1–S46] all stores end equal, with the storage of browsers on the
   for (const name of ["relaxed commit lost", "commit aborted", "commit beyond the quota"]) {
     expect(counts.get(name) ?? 0, name).toBeGreaterThan(SEEDS / 2);
   }
-}, 60_000);
+});
 
 test.runIf(isFullSize)("the same seed gives the same run", async () => {
   const [first, second] = [await simulateIndexed(4242), await simulateIndexed(4242)];

@@ -150,7 +150,7 @@ test("[H50] values beyond the memory of all bodies are 503, and one caller leave
   expect(bodies.size).toBeLessThanOrEqual(BODY_VALUES_SIZE_MAX);
   for (const body of held) body.release();
   expect(bodies.size).toBe(0);
-}, 60_000);
+});
 
 test("[H50] long bodies are decoded one at a time, and callers alternate", async () => {
   const queue = new DecodeQueue();

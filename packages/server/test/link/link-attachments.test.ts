@@ -158,7 +158,6 @@ test.runIf(isFullSize)(
     await fetched(south, idOf(content));
     await noneMissing(south);
   },
-  60_000,
 );
 
 test("[M36] on demand nothing arrives until a download asks for it: the whole, a part, or the headers", async () => {

@@ -76,7 +76,6 @@ test.runIf(isFullSize)(
     expect(backupMetricsText(backups.stats)).toContain('bigpeer_backups_total{outcome="done"} 2\n');
     expect(await verifyDataFolder(join(folder, NAMES[1] ?? ""), () => {})).toBe(0);
   },
-  60_000,
 );
 
 test("the newest backup decides when the next one is due, also after a restart", async () => {
@@ -90,7 +89,7 @@ test("the newest backup decides when the next one is due, also after a restart",
   clock.nowMs = START_MS + HOUR_MS;
   await vi.waitFor(() => expect(actions).toHaveLength(1), PATIENCE);
   expect(readdirSync(folder)).toEqual([NAMES[0], NAMES[1], "notes"]);
-}, 60_000);
+});
 
 test("a failure is logged, counted and recorded, removes no backup and is tried again later", async () => {
   const folder = temporaryFolder();
@@ -108,7 +107,7 @@ test("a failure is logged, counted and recorded, removes no backup and is tried 
   clock.nowMs += HOUR_MS;
   await vi.waitFor(() => expect(actions).toHaveLength(2), PATIENCE);
   expect(readdirSync(folder)).toEqual(NAMES.slice(0, 2));
-}, 60_000);
+});
 
 /** The next process, as Node does it without a free descriptor: there is not even a channel. */
 function failToStart(): void {
@@ -156,7 +155,7 @@ test("a server makes backups as its settings say, and its audit log and metrics 
   expect(entry).toMatchObject({ actor: "server", target: `backup/${readdirSync(folder)[0]}` });
   const metrics = await (await fetch(`${server.url}/metrics`)).text();
   expect(metrics).toContain('bigpeer_backups_total{outcome="done"} 1\n');
-}, 60_000);
+});
 
 test("a server that is stopped ends a backup, which leaves nothing", async () => {
   const { backups, folder, lines } = schedule(await runningFolder());

@@ -11,17 +11,17 @@ const RUNS = sized(2, 25);
 
 test("after every commit a live query shows the result of its statement", async () => {
   await expectLaw(anyCase(), RUNS);
-}, 120_000);
+});
 
 test("[P5] a live query of a caller with limited rights shows the result of its statement", async () => {
   await expectLaw(anyNarrowedCase(), RUNS);
-}, 120_000);
+});
 
 test("windows stay correct through deletes that exhaust their reserve", async () => {
   await expectLaw(anyWindowCase(), RUNS);
-}, 120_000);
+});
 
 test("live queries show the right rows whatever commits while they are updated", async () => {
   await expectLaw(hurried(anyCase()), RUNS);
   await expectLaw(hurried(anyNarrowedCase()), RUNS);
-}, 120_000);
+});

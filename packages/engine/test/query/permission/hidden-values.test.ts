@@ -176,7 +176,6 @@ test.each(INDEX_SETS.map((indexes) => ({ indexes })))(
       }
     }
   },
-  60_000,
 );
 
 test("[P21] an index that starts with the keys of the rule serves it, and leads to no other document", async () => {
