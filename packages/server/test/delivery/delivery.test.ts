@@ -63,6 +63,7 @@ class ListedChanges {
         return { lines: given, cursor: `${HISTORY}.${next}`, isCurrent: true };
       },
       lag: () => ({ transactions: lines.length - next, ms: 0 }),
+      hasPermissionsOf: () => true,
       setAuthority: () => {},
       undo: () => {},
       wake: () => wakeUp(),
