@@ -5,6 +5,7 @@ import { Authority, readPermissions } from "@bigpeer/engine/query";
 import type { ValueObject } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../../engine/test/support/open-store.ts";
+import { unauthorized } from "../../src/auth/unauthorized.ts";
 import { LINES } from "../../src/data-api/change-format.ts";
 import {
   type CallerNow,
@@ -12,7 +13,6 @@ import {
   type ChangeStreamOptions,
   type FindCaller,
 } from "../../src/data-api/change-stream.ts";
-import { unauthorized } from "../../src/auth/unauthorized.ts";
 import type { LiveSink } from "../../src/http/answer.ts";
 
 /** Calls after which a stream that never comes to an end is ended. */
@@ -91,11 +91,9 @@ test("[C23] equal permissions of a token that is verified anew do not take lines
   onTestFinished(() => sink.leave());
   await insert("a", { n: 1 });
   await insert("b", { n: 2 });
-  await expect.poll(() => sink.lines.map(({ id, marker }) => id ?? marker)).toEqual([
-    "ready",
-    "b",
-    "transaction",
-  ]);
+  await expect
+    .poll(() => sink.lines.map(({ id, marker }) => id ?? marker))
+    .toEqual(["ready", "b", "transaction"]);
   sink.leave();
   await run;
 });

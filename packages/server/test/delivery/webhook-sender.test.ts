@@ -106,17 +106,20 @@ test("a delivery that is stopped does not wait for its answer", async () => {
 test.each([
   [200, { kind: "delivered" }],
   [503, { kind: "failed", status: 503, message: expect.stringMatching(/found 503: begun$/) }],
-])("[M47] the status %i decides, also if the body of the answer stalls", async (status, outcome) => {
-  const receiver = await WebhookReceiver.start();
-  receiver.secret = SECRET;
-  receiver.behaviour = (_, response) => {
-    response.writeHead(status).write("begun");
-    return undefined;
-  };
-  const sender = senderTo(receiver.url, true, [], 300);
-  expect(await sender.send(MESSAGE, NEVER)).toMatchObject(outcome);
-  await sender.close();
-});
+])(
+  "[M47] the status %i decides, also if the body of the answer stalls",
+  async (status, outcome) => {
+    const receiver = await WebhookReceiver.start();
+    receiver.secret = SECRET;
+    receiver.behaviour = (_, response) => {
+      response.writeHead(status).write("begun");
+      return undefined;
+    };
+    const sender = senderTo(receiver.url, true, [], 300);
+    expect(await sender.send(MESSAGE, NEVER)).toMatchObject(outcome);
+    await sender.close();
+  },
+);
 
 test("[M47] an answer that does not begin in time is a failure", async () => {
   const receiver = await WebhookReceiver.start();
