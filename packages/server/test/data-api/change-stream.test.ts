@@ -5,7 +5,6 @@ import { Authority, readPermissions } from "@bigpeer/engine/query";
 import type { ValueObject } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../../engine/test/support/open-store.ts";
-import { unauthorized } from "../../src/auth/unauthorized.ts";
 import { LINES } from "../../src/data-api/change-format.ts";
 import {
   type CallerNow,
