@@ -134,6 +134,10 @@ export class FeedReader implements ChangeReader, GroupMember {
     this.wake();
   }
 
+  hasPermissionsOf(authority: Authority | undefined): boolean {
+    return feedFilter(this.#request, authority).key === this.#group.filter.key;
+  }
+
   setAuthority(authority: Authority | undefined): void {
     if (this.#isClosed || this.#group.failure !== undefined) return;
     const next = this.#feed.groupOf(feedFilter(this.#request, authority));
@@ -146,8 +150,8 @@ export class FeedReader implements ChangeReader, GroupMember {
     this.wake();
   }
 
-  async next({ length = READ_LENGTH }: NextOptions = {}): Promise<ChangeBatch> {
-    let hasWaited = false;
+  async next({ length = READ_LENGTH, mayWait = true }: NextOptions = {}): Promise<ChangeBatch> {
+    let isWaiting = mayWait;
     this.#isWoken = false;
     this.#leaveFormer();
     this.#saved = {
@@ -179,8 +183,8 @@ export class FeedReader implements ChangeReader, GroupMember {
         if (this.#isWoken && !this.#isClosed) return this.#batch([], false);
         continue;
       }
-      if (hasWaited) return this.#batch([], true);
-      hasWaited = true;
+      if (!isWaiting) return this.#batch([], true);
+      isWaiting = false;
       await this.#wait();
     }
   }

@@ -77,6 +77,8 @@ export interface ChangeBatch {
 export interface NextOptions {
   /** Characters of JSON after which a batch ends; it has at least one line. By default 64 Ki. */
   readonly length?: number;
+  /** Whether to wait when there is no line; true by default. */
+  readonly mayWait?: boolean;
 }
 
 export interface ChangeLag {
@@ -97,6 +99,8 @@ export interface ChangeReader {
    */
   next(options?: NextOptions): Promise<ChangeBatch>;
   lag(): ChangeLag;
+  /** Whether a caller with these permissions gets the same lines as the present one. */
+  hasPermissionsOf(authority: Authority | undefined): boolean;
   /**
    * From the next batch on, the caller has these permissions. Rows that it may no longer read come
    * as `leave`, rows that it may read now as `insert`.

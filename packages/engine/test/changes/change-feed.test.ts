@@ -470,6 +470,19 @@ describe("a reader that opens or closes while changes are read for others", () =
   });
 });
 
+test("a reader that must not wait searches to the end of the log, and says that there is no more", async () => {
+  const { feed, write } = await openFeed();
+  for (let i = 0; i < 3; i++) {
+    await write(...Array.from({ length: 256 }, (_, id) => insert(i * 256 + id, { n: 1 })));
+  }
+  const reader = feed.open({ collection: "cars", query: "n == 2", since: "0" });
+  expect(await reader.next({ mayWait: false })).toMatchObject({ lines: [], isCurrent: true });
+  expect(reader.lag()).toEqual({ transactions: 0, ms: 0 });
+  await write(insert("a", { n: 2 }));
+  const { lines } = await reader.next({ mayWait: false });
+  expect(lines.map(({ change }) => change?.id ?? "end")).toEqual(["a", "end"]);
+});
+
 test("[C12] the lag of a reader is what it has not taken", async () => {
   const { feed, write, platform } = await openFeed();
   const reader = feed.open({});

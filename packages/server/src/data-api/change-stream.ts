@@ -47,6 +47,8 @@ export class ChangeStream {
   #checks = 0;
   #end: StreamEnd | undefined;
   #isReady = false;
+  /** The time of a long poll is over: it waits no more. */
+  #isLate = false;
 
   constructor(options: ChangeStreamOptions) {
     this.#options = options;
@@ -108,8 +110,10 @@ export class ChangeStream {
 
   /** Ends with the first lines, or after the time; the last marker has the cursor to continue. */
   async #poll(sink: LiveSink, waitMs: number): Promise<void> {
-    const endMs = performance.now() + waitMs;
-    const timer = setTimeout(() => this.#reader.wake(), waitMs);
+    const timer = setTimeout(() => {
+      this.#isLate = true;
+      this.#reader.wake();
+    }, waitMs);
     let length = 0;
     try {
       for (;;) {
@@ -118,9 +122,9 @@ export class ChangeStream {
         if (batch.lines.length > 0) await this.#writeLines(batch, sink);
         for (const { json } of batch.lines) length += json.length;
         this.#cursor = this.#reader.cursor;
-        const isLate = performance.now() >= endMs && (batch.isCurrent || length > 0);
+        const isOver = this.#isLate && (batch.isCurrent || length > 0);
         const isEnough = length > 0 && batch.isCurrent && !this.#reader.isInitial;
-        if (isEnough || isLate || length > POLL_LENGTH) break;
+        if (isEnough || isOver || length > POLL_LENGTH) break;
       }
     } finally {
       clearTimeout(timer);
@@ -134,7 +138,7 @@ export class ChangeStream {
       if (sink.isOver) return undefined;
       if (this.#end !== undefined) return this.#writeEnd(this.#end, sink);
       const checks = this.#checks;
-      const batch = await this.#reader.next();
+      const batch = await this.#reader.next({ mayWait: !this.#isLate });
       if (sink.isOver) return undefined;
       if (this.#end !== undefined) continue;
       const caller = await this.#options.findCaller();
@@ -142,12 +146,20 @@ export class ChangeStream {
         this.#end ??= "credential";
         continue;
       }
-      if (checks === this.#checks && caller.authority === this.#authority) return batch;
+      if (checks === this.#checks && this.#isSame(caller)) return batch;
       // The lines may be of the former permissions: they are read again.
       this.#reader.undo();
       this.#authority = caller.authority;
       this.#reader.setAuthority(caller.authority);
     }
+  }
+
+  /** A token that is verified anew brings an equal authority, which is another object. */
+  #isSame({ authority }: CallerNow): boolean {
+    if (authority === this.#authority) return true;
+    if (!this.#reader.hasPermissionsOf(authority)) return false;
+    this.#authority = authority;
+    return true;
   }
 
   async #writeLines({ lines }: ChangeBatch, sink: LiveSink): Promise<void> {

@@ -199,12 +199,13 @@ export class ChangeStreams<App extends FeedApp> {
   #callerFinder(request: HttpRequest, place: Place, authorization: string | undefined): FindCaller {
     const { gate } = this.#options;
     return async () => {
-      const admitted = await gate.authenticateAgain(request, place, authorization);
+      const admitted = await gate
+        .authenticateAgain(request, place, authorization)
+        .catch((error: unknown) => {
+          throw isUnavailable(error) ? uncheckable(error) : error;
+        });
       admitted?.use.release();
-      // Whether the credential is valid is not known then.
-      if (admitted === undefined && !gate.isServing) {
-        throw new PeerError("store.closed", "the server is closing or cut off from its cluster");
-      }
+      if (admitted === undefined && !gate.isServing) throw uncheckable();
       return admitted && { authority: admitted.credential.authority };
     };
   }
@@ -228,6 +229,16 @@ export function dismissAll(
   served: readonly ({ dismissAll(reason: string): void } | undefined)[],
 ): void {
   for (const each of served) each?.dismissAll("this node is cut off from its cluster");
+}
+
+/** Such as a provider whose keys cannot be had now. */
+function isUnavailable(error: unknown): boolean {
+  return error instanceof Refusal && error.status === 503;
+}
+
+/** Whether the credential is valid is not known: the stream ends as one of a server that closes. */
+function uncheckable(cause?: unknown): PeerError {
+  return new PeerError("store.closed", "the credential cannot be checked here now", { cause });
 }
 
 function headersOf({ contentType }: ChangeFormat): { readonly [name: string]: string } {

@@ -12,7 +12,7 @@ import type { Answer } from "../http/answer.ts";
 import { bearerOf } from "../http/bearer.ts";
 import { BodyDecoder, type DecodedBody } from "../http/body-decoder.ts";
 import type { HttpRequest } from "../http/http-request.ts";
-import { elsewhere, isElsewhere, type Refusal, unavailable } from "../http/refusal.ts";
+import { elsewhere, isElsewhere, Refusal, unavailable } from "../http/refusal.ts";
 import { decoderOf } from "../http/request-format.ts";
 import type { Place } from "../http/router.ts";
 import {
@@ -216,7 +216,8 @@ export class DataGate<App extends DataApp> {
 
   /**
    * Authenticates a request that was admitted before, as if it came now. Undefined when its
-   * credential is no longer valid. The caller releases the app.
+   * credential is no longer valid. The caller releases the app. Throws a Refusal, 503, when the
+   * credential cannot be checked now.
    */
   async authenticateAgain(
     request: HttpRequest,
@@ -238,7 +239,14 @@ export class DataGate<App extends DataApp> {
     const { findCaller, auth } = this.#options;
     if (findCaller === undefined) {
       const text = bearerOf(authorization ?? "");
-      return text === undefined ? undefined : auth.credentials.find(registry, text, place.appId);
+      if (text === undefined) return undefined;
+      try {
+        return await auth.credentials.find(registry, text, place.appId);
+      } catch (error) {
+        // The claims of the token no longer give any rights.
+        if (error instanceof Refusal && error.status === 401) return undefined;
+        throw error;
+      }
     }
     try {
       return findCaller(request, place);

@@ -6,6 +6,7 @@
 import type { ChangeBatch, ChangeReader, FeedLine } from "@bigpeer/engine/changes";
 import { DELIVERY_CHANGES_MAX, DELIVERY_SIZE_MAX } from "../limits/limits.ts";
 import type { ChangeEvent } from "../registry/destination.ts";
+import { isAfter } from "./delivery-journal.ts";
 import type { PlacedChange } from "./sender.ts";
 
 /** Resolves after a time, or when the signal aborts. */
@@ -23,7 +24,7 @@ export interface Batch {
 export interface BatchOptions {
   readonly waitMs: number;
   readonly signal: AbortSignal;
-  /** The batch ends with the change at this position: it is sent again. */
+  /** The batch ends at this position: it is sent again. */
   readonly to?: string | undefined;
 }
 
@@ -59,6 +60,11 @@ export class BatchReader {
     let hasRead = false;
     for (;;) {
       for (const line of this.#lines()) {
+        if (to !== undefined && isAfter(line.cursor, to)) {
+          // The change at the position is not there any more: this one is of the next batch.
+          this.#next--;
+          return { changes, cursor: to, isCurrent: false };
+        }
         if (this.#isWanted(line)) {
           changes.push(line);
           size += line.json.length;
@@ -85,23 +91,26 @@ export class BatchReader {
   /** The next lines; none when the time is over or the signal aborts. */
   async #read(waitMs: number, signal: AbortSignal): Promise<ChangeBatch> {
     const reader = this.#reader;
-    const done = new AbortController();
-    const ended = AbortSignal.any([signal, done.signal]);
-    // Also one that does not wait yet: it ends at the next call.
-    const close = (): void => reader.close();
-    signal.addEventListener("abort", close);
+    // AbortSignal.any would keep each reading of a long delivery in memory.
+    const ending = new AbortController();
+    const end = (): void => {
+      ending.abort();
+      // Also one that does not wait yet: it ends at the next call.
+      reader.close();
+    };
+    signal.addEventListener("abort", end);
     const wakeAgain = async (): Promise<void> => {
-      while (!ended.aborted) {
-        await this.#sleep(waitMs, ended);
-        if (!ended.aborted) reader.wake();
+      while (!ending.signal.aborted) {
+        await this.#sleep(waitMs, ending.signal);
+        if (!ending.signal.aborted) reader.wake();
       }
     };
     void wakeAgain();
     try {
       return await reader.next({ length: DELIVERY_SIZE_MAX });
     } finally {
-      done.abort();
-      signal.removeEventListener("abort", close);
+      ending.abort();
+      signal.removeEventListener("abort", end);
     }
   }
 

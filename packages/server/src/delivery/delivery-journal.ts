@@ -145,6 +145,17 @@ export function txnIdOf(cursor: string): number {
   return Number(cursor.split(".")[1] ?? 0);
 }
 
+/** Whether a position comes after another one of the same history. */
+export function isAfter(cursor: string, other: string): boolean {
+  const [txnId, otherId] = [txnIdOf(cursor), txnIdOf(other)];
+  return txnId === otherId ? indexOf(cursor) > indexOf(other) : txnId > otherId;
+}
+
+/** A position without an index is that after the whole transaction. */
+function indexOf(cursor: string): number {
+  return Number(cursor.split(".")[2] ?? Number.POSITIVE_INFINITY);
+}
+
 function lettersOf(id: string): string {
   return `dead_letters/${id}`;
 }

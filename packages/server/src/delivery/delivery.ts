@@ -184,13 +184,12 @@ export class Delivery {
 
   async #keepRunning(): Promise<void> {
     const { signal } = this.#ending;
-    const { host } = this.#parts;
     while (!signal.aborted && this.#record.stopped === undefined) {
       try {
         await this.#run();
       } catch (error) {
         if (await this.#ends(error)) break;
-        await host.sleep(FAULT_MS, signal);
+        await this.#wait(FAULT_MS);
       }
     }
     await this.#writeLast();
@@ -342,7 +341,10 @@ export class Delivery {
   }
 
   #fault(error: unknown): void {
-    this.#parts.host.report({ kind: "fault", message: describeError(error) });
+    const { host } = this.#parts;
+    const message = error instanceof Error ? error.message : String(error);
+    this.#lastError = { message, status: undefined, atMs: host.now() };
+    host.report({ kind: "fault", message: describeError(error) });
   }
 
   #write(): Promise<void> {

@@ -3,9 +3,11 @@
  *
  * It publishes one change after the other and waits for each acknowledgement, so a stream has them
  * in order. A repetition has the same message ids, so the stream drops what it has already, within
- * its duplicate window. The libraries of NATS are loaded with the first connection.
+ * its duplicate window. The ids of two sinks differ: both may publish into one stream. The libraries
+ * of NATS are loaded with the first connection.
  */
 
+import { stringifyJson } from "@bigpeer/protocol";
 import type { NatsConnection } from "../nats/nats-connection.ts";
 import { loadWithNats } from "../nats/optional-nats.ts";
 import type { Sink } from "../registry/sinks.ts";
@@ -34,7 +36,8 @@ export class JetStreamSender implements Sender {
   readonly #sink: Sink;
   readonly #options: JetStreamSenderOptions;
   #connecting: Promise<NatsConnection> | undefined;
-  #isClosed = false;
+  #connected: NatsConnection | undefined;
+  readonly #closing = new AbortController();
 
   constructor(sink: Sink, options: JetStreamSenderOptions) {
     this.#sink = sink;
@@ -74,26 +77,29 @@ export class JetStreamSender implements Sender {
     }
   }
 
+  /** An attempt to connect ends by itself: a server that does not answer must not hold this up. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    const connection = await this.#connecting?.catch(() => undefined);
-    await connection?.close();
+    this.#closing.abort();
+    await this.#connected?.close();
   }
 
   #published({ cursor, change, json }: PlacedChange): string {
-    const { appId, subject } = this.#sink;
+    const { id: sinkId, appId, name, subject } = this.#sink;
     const { collection, id, type, at } = change;
     const event = {
       specversion: "1.0",
       id: cursor,
-      source: `/app/${encodeURIComponent(appId)}`,
+      source: `/app/${encodeURIComponent(appId)}/sink/${encodeURIComponent(name)}`,
       type: `bigpeer.document.${type}`,
       time: at,
-      subject: `${collection}/${typeof id === "string" ? id : JSON.stringify(id)}`,
+      subject: `${collection}/${typeof id === "string" ? id : stringifyJson(id)}`,
       datacontenttype: "application/json",
     };
     const eventText = `${JSON.stringify(event).slice(0, -1)},"data":${json}}`;
-    const head = { subject: subjectOf(subject, { app: appId, collection, type, id }), id: cursor };
+    const head = {
+      subject: subjectOf(subject, { app: appId, collection, type, id }),
+      id: `${sinkId}.${cursor}`,
+    };
     return `${JSON.stringify(head).slice(0, -1)},"event":${JSON.stringify(eventText)}}`;
   }
 
@@ -131,9 +137,11 @@ export class JetStreamSender implements Sender {
       token,
       name: `bigpeer sink ${name}`,
       connectMsMax: this.#options.timeoutMs,
+      signal: this.#closing.signal,
       ...(servers.some((server) => server.startsWith("tls://")) && { tls: {} }),
     });
-    if (this.#isClosed) await connection.close();
+    this.#connected = connection;
+    if (this.#closing.signal.aborted) await connection.close();
     return connection;
   }
 }

@@ -38,6 +38,8 @@ const REFUSING = new Set([400, 413, 415, 422]);
 
 const GONE = 410;
 
+const STOPPED = "the delivery was stopped";
+
 export class WebhookSender implements Sender {
   readonly #webhook: Webhook;
   readonly #options: WebhookSenderOptions;
@@ -77,20 +79,40 @@ export class WebhookSender implements Sender {
 
   async #attempt(message: Message, signal: AbortSignal): Promise<SendOutcome | "stale"> {
     const { timeoutMs } = this.#options;
-    const timeout = AbortSignal.timeout(timeoutMs);
     const host = this.#url.hostname.replace(/^\[(.*)\]$/, "$1");
     if (isIP(host) !== 0 && !this.#mayReach(host)) return refusedAddress(host);
-    return new Promise((resolve) => {
+    // AbortSignal.any would keep each attempt of a long delivery in memory.
+    const ending = new AbortController();
+    const end = (): void => ending.abort();
+    signal.addEventListener("abort", end);
+    const timer = setTimeout(end, timeoutMs);
+    try {
+      if (signal.aborted) return failed(STOPPED);
+      return await this.#post(message, ending.signal);
+    } catch (error) {
+      if (signal.aborted) return failed(STOPPED);
+      if (ending.signal.aborted) return failed(`no answer within ${timeoutMs} ms`);
+      return failed(reasonOf(error as Error));
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+    }
+  }
+
+  /** Rejects without an answer. One that has begun counts, also if it is cut. */
+  #post(message: Message, signal: AbortSignal): Promise<SendOutcome | "stale"> {
+    return new Promise((resolve, reject) => {
       const body = Buffer.from(message.payload);
-      const ended = AbortSignal.any([signal, timeout]);
       const request = (this.#url.protocol === "https:" ? httpsRequest : httpRequest)(this.#url, {
         method: "POST",
         agent: this.#agent,
-        signal: ended,
+        signal,
         lookup: this.#lookup,
         headers: this.#headersOf(message, body.length),
       });
+      let isAnswered = false;
       request.on("response", (response) => {
+        isAnswered = true;
         readStart(response, (text) => resolve(outcomeOf(response, text)));
       });
       // Such an answer is no "response", and without a listener nothing would say that it came.
@@ -99,10 +121,9 @@ export class WebhookSender implements Sender {
         resolve(outcomeOf(response, ""));
       });
       request.on("error", (error) => {
-        if (timeout.aborted) resolve(failed(`no answer within ${timeoutMs} ms`));
-        else if (signal.aborted) resolve(failed("the delivery was stopped"));
-        else if (request.reusedSocket && codeOf(error) === "ECONNRESET") resolve("stale");
-        else resolve(failed(reasonOf(error)));
+        if (isAnswered) return;
+        if (request.reusedSocket && codeOf(error) === "ECONNRESET") resolve("stale");
+        else reject(error);
       });
       request.end(body);
     });
@@ -162,7 +183,7 @@ function readStart(response: IncomingMessage, done: (text: string) => void): voi
   response.on("close", end);
 }
 
-/** The status decides, however long the body is. */
+/** The status decides, however long the body is, and also if it never ends. */
 function outcomeOf(
   { statusCode: status = 0, headers }: IncomingMessage,
   text: string,

@@ -71,6 +71,8 @@ export interface NatsOptions extends NatsCredentials {
   readonly tls?: NatsTls | undefined;
   /** How long to try at the start; 10 seconds by default. */
   readonly connectMsMax?: number | undefined;
+  /** Ends the attempts at the start, after the one under way. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const CONNECT_MS_MAX = 10_000;
@@ -102,7 +104,8 @@ export async function connectNats(options: NatsOptions): Promise<NatsConnection>
       client.setServers(options.servers.map(withoutPassword));
       return new NatsConnection(client, await jetstreamManager(client, JETSTREAM_OPTIONS));
     } catch (error) {
-      if (isFinal(error) || Date.now() > end) throw failedToConnect(options, error);
+      const isOver = Date.now() > end || options.signal?.aborted === true;
+      if (isFinal(error) || isOver) throw failedToConnect(options, error);
     }
     await sleep(CONNECT_PAUSE_MS);
   }

@@ -445,3 +445,18 @@ test("[A24] the reason why a token was refused is in the log with the request id
   auth.noteReason("no", { requestId: "r" });
   expect(lines).toHaveLength(61);
 });
+
+test("[C23] a token whose provider gives no permission any more is no longer valid for what is open", async () => {
+  const setting = new Setting();
+  const platform = { now: () => NOW_S * 1000, elapsed: () => 0 };
+  const auth = new Authentication({ platform, log: () => {}, webhookTimeoutMs: 1 });
+  const apps = { ...NO_APPS, tryUse: () => ({ app: ONE, release: () => {} }) };
+  const gate = new DataGate({ source: () => ({ registry: setting.registry, apps }), auth });
+  const token = secretToken({ aud: ONE.id, sub: "bob", exp: NOW_S + 600 }, SECRET);
+  const request = handMadeRequest({ headers: { authorization: `Bearer ${token}` } });
+  const place = { appId: undefined, version: "v4", parameters: {}, query: "" };
+  expect(await gate.authenticateAgain(request as never, place)).toBeDefined();
+  const partner: JwtProvider = { id: "p2", type: "jwt", keys: { secret: SECRET } };
+  setting.apps.set(ONE.id, appWith(ONE.id, { authProviders: { partner } }));
+  expect(await gate.authenticateAgain(request as never, place)).toBeUndefined();
+});

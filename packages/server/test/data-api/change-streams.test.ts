@@ -1,11 +1,11 @@
 import { readPermissions } from "@bigpeer/engine/query";
 import { afterEach, describe, expect, test } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
-import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import type { Credential } from "../../src/auth/credential.ts";
 import { ChangeStreams, type FeedApp } from "../../src/data-api/change-streams.ts";
 import type { LiveContent } from "../../src/http/answer.ts";
 import type { HttpRequest } from "../../src/http/http-request.ts";
+import { type Refusal, unavailable } from "../../src/http/refusal.ts";
 import type { Place } from "../../src/http/router.ts";
 import { ChangeStreamTotals } from "../../src/limits/change-stream-totals.ts";
 import { startServer } from "../../src/server.ts";
@@ -265,7 +265,9 @@ describe("an answer of a gate", () => {
   interface Opened {
     readonly streams: ChangeStreams<FeedApp>;
     readonly body: LiveContent;
-    readonly gate: { isServing: boolean };
+    readonly gate: { isServing: boolean; refusal: Refusal | undefined };
+    /** Resolves when the stream waits for changes. */
+    readonly waits: Promise<void>;
     readonly isOpen: () => boolean;
   }
 
@@ -273,12 +275,17 @@ describe("an answer of a gate", () => {
   async function openStream(): Promise<Opened> {
     let wakeUp = (): void => {};
     let isClosed = false;
+    let noteWait = (): void => {};
+    const waits = new Promise<void>((resolve) => {
+      noteWait = resolve;
+    });
     const reader = {
       cursor: "0",
       isInitial: false,
       next: async () => {
         await new Promise<void>((resolve) => {
           wakeUp = resolve;
+          noteWait();
         });
         return { lines: [], cursor: "0", isCurrent: true };
       },
@@ -290,13 +297,16 @@ describe("an answer of a gate", () => {
     const app = { id: "a1", changes: { open: () => reader } } as unknown as FeedApp;
     const credential = { kind: "key", id: "k1", authority: undefined } as unknown as Credential;
     const use = { app, release: () => {} };
-    const gate = {
-      isServing: true,
+    const gate: Opened["gate"] = { isServing: true, refusal: undefined };
+    const checks = {
       authenticate: () => ({ use, app, credential }),
-      authenticateAgain: async () => (gate.isServing ? { use, app, credential } : undefined),
+      authenticateAgain: async () => {
+        if (gate.refusal !== undefined) throw gate.refusal;
+        return gate.isServing ? { use, app, credential } : undefined;
+      },
     };
     const streams = new ChangeStreams<FeedApp>({
-      gate,
+      gate: Object.assign(gate, checks),
       transactionWaitMs: 0,
       elapsed: () => 0,
       totals: new ChangeStreamTotals(),
@@ -306,7 +316,7 @@ describe("an answer of a gate", () => {
     const request = { headers: {} } as unknown as HttpRequest;
     const place = { query: "", appId: "a1" } as unknown as Place;
     const answer = await streams.endpoints[0]?.answer(request, place);
-    return { streams, body: answer?.body as LiveContent, gate, isOpen: () => !isClosed };
+    return { streams, body: answer?.body as LiveContent, gate, waits, isOpen: () => !isClosed };
   }
 
   /** Runs the stream; the text that it sent when it is over. */
@@ -324,17 +334,23 @@ describe("an answer of a gate", () => {
     expect(isOpen()).toBe(false);
   });
 
-  // It waits for the credential to be checked again.
-  test.runIf(isFullSize)(
-    "[C24] on a node that is cut off ends as closing: the credential may be valid",
-    async () => {
-      const stream = await openStream();
-      const text = textOf(stream);
-      stream.gate.isServing = false;
-      stream.streams.registryChanged();
-      expect(await text).toContain('{"marker":"end","reason":"closing"}');
-    },
-  );
+  test("[C24] on a node that is cut off ends as closing: the credential may be valid", async () => {
+    const stream = await openStream();
+    const text = textOf(stream);
+    await stream.waits;
+    stream.gate.isServing = false;
+    stream.streams.registryChanged();
+    expect(await text).toContain('{"marker":"end","reason":"closing"}');
+  });
+
+  test("[C24] whose credential cannot be checked now ends as closing", async () => {
+    const stream = await openStream();
+    const text = textOf(stream);
+    await stream.waits;
+    stream.gate.refusal = unavailable("the keys that verify this token cannot be had now", 1);
+    stream.streams.registryChanged();
+    expect(await text).toContain('{"marker":"end","reason":"closing"}');
+  });
 
   test("[C24] ends as closing when all are dismissed", async () => {
     const stream = await openStream();

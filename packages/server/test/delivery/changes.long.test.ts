@@ -1,6 +1,8 @@
 /**
  * Two minutes of `npm run prove -- changes`: readers of the change feed and receivers of webhooks are
  * killed at random while changes are written, beside 1,000 readers of which 100 do not read.
+ *
+ * It writes for 90 seconds. The start, and what is left to arrive at the end, take the rest.
  */
 
 import { expect, test } from "vitest";

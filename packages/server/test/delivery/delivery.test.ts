@@ -21,6 +21,9 @@ const HISTORY = "h1";
 
 /** How long a read waits when everything is written. */
 const LONG_MS = 30_000;
+/** How long it pauses after a fault of the server. */
+const FAULT_MS = 5_000;
+
 const DELIVERED: SendOutcome = { kind: "delivered" };
 const FAILED: SendOutcome = { kind: "failed", message: "no answer" };
 
@@ -63,6 +66,7 @@ class ListedChanges {
         return { lines: given, cursor: `${HISTORY}.${next}`, isCurrent: true };
       },
       lag: () => ({ transactions: lines.length - next, ms: 0 }),
+      hasPermissionsOf: () => true,
       setAuthority: () => {},
       undo: () => {},
       wake: () => wakeUp(),
@@ -82,6 +86,10 @@ interface Rig {
   readonly waits: number[];
   readonly events: DeliveryEvent[];
   answers: (message: Message, signal: AbortSignal) => SendOutcome | Promise<SendOutcome>;
+  /** The payload of a text; may throw. */
+  compose: (text: string) => string;
+  /** The pause after a fault. */
+  faultPause: () => Promise<void>;
   start(changes?: Partial<Destination>): Delivery;
 }
 
@@ -96,6 +104,8 @@ async function rig(): Promise<Rig> {
     waits: [],
     events: [],
     answers: () => DELIVERED,
+    compose: (text) => text,
+    faultPause: async () => {},
     start: (given) => {
       const delivery = new Delivery({
         destination: { ...ORDERS, ...given },
@@ -118,12 +128,14 @@ async function rig(): Promise<Rig> {
 }
 
 /** A wait for changes is as long as nothing happens; all others are over at once. */
-async function slept({ waits }: Rig, ms: number, signal: AbortSignal): Promise<void> {
+async function slept(made: Rig, ms: number, signal: AbortSignal): Promise<void> {
   if (ms === LONG_MS) {
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  } else if (ms === FAULT_MS) {
+    await made.faultPause();
   } else {
     await new Promise(setImmediate);
-    waits.push(ms);
+    made.waits.push(ms);
   }
 }
 
@@ -138,7 +150,7 @@ const ORDERS: Destination = {
 
 function senderOf(made: Rig): Sender {
   return {
-    compose: (lines) => JSON.stringify(lines.map(({ change }) => change.id)),
+    compose: (lines) => made.compose(JSON.stringify(lines.map(({ change }) => change.id))),
     send: async (message, signal) => {
       made.sent.push({ id: message.id, ids: JSON.parse(message.payload) as number[] });
       return made.answers(message, signal);
@@ -287,6 +299,30 @@ test("[M46] a position of another history pauses as history_changed", async () =
   expect(delivery.stopped).toEqual({ reason: "history_changed", atMs: 1_000_000 });
   made.start({ start: { id: "s2", cursor: "0" } });
   await vi.waitFor(() => expect(idsOf(made)).toEqual([[1]]));
+});
+
+test("[M46] a fault of the server is a failure in the status, with the time of the next attempt", async () => {
+  const made = await rig();
+  made.changes.add(1);
+  let isFaulty = true;
+  let goOn = (): void => {};
+  made.compose = (text) => {
+    if (isFaulty) throw new Error("no payload");
+    return text;
+  };
+  made.faultPause = () => new Promise<void>((resolve) => (goOn = resolve));
+  const delivery = made.start();
+  await vi.waitFor(() => expect(delivery.progress.state).toBe("retrying"));
+  expect(delivery.progress).toMatchObject({
+    nextMs: 1_005_000,
+    lastError: { message: "no payload", status: undefined, atMs: 1_000_000 },
+  });
+  isFaulty = false;
+  goOn();
+  await vi.waitFor(() => expect(delivery.progress.state).toBe("live"));
+  expect(delivery.progress.nextMs).toBeUndefined();
+  expect(idsOf(made)).toEqual([[1]]);
+  expect(made.events.map(({ kind }) => kind)).toEqual(["fault"]);
 });
 
 test("[M44] changes for others do not write the position each time", async () => {

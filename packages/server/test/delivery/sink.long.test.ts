@@ -81,7 +81,7 @@ test("[M49] a sink publishes changes as CloudEvents", async () => {
   expect(messages[0]?.event).toMatchObject({
     specversion: "1.0",
     id: expect.stringMatching(/^[0-9a-f]{32}\.\d+\.\d+$/),
-    source: expect.stringMatching(/^\/app\/[0-9a-f-]{36}$/),
+    source: expect.stringMatching(/^\/app\/[0-9a-f-]{36}\/sink\/orders$/),
     type: "bigpeer.document.insert",
     subject: "orders/o1",
     datacontenttype: "application/json",

@@ -1,8 +1,9 @@
 /** What a sender of webhooks does with names, addresses and answers; a real receiver listens. */
 
 import type { LookupAddress } from "node:dns";
+import { getEventListeners } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { WebhookSender } from "../../src/delivery/webhook-sender.ts";
 import type { Webhook } from "../../src/registry/webhooks.ts";
 import { WebhookReceiver } from "../support/webhook-receiver.ts";
@@ -29,9 +30,10 @@ function senderTo(
   url: string,
   isPrivateAllowed: boolean,
   addresses: readonly LookupAddress[] = [],
+  timeoutMs = 5_000,
 ): WebhookSender {
   const resolve = async (): Promise<readonly LookupAddress[]> => addresses;
-  const options = { now: () => Date.now(), timeoutMs: 5_000, resolve };
+  const options = { now: () => Date.now(), timeoutMs, resolve };
   return new WebhookSender(webhookOf(url, isPrivateAllowed), options);
 }
 
@@ -98,6 +100,52 @@ test("a delivery that is stopped does not wait for its answer", async () => {
   const sender = senderTo(receiver.url, true);
   const outcome = await sender.send(MESSAGE, stopping.signal);
   expect(outcome).toEqual({ kind: "failed", message: "the delivery was stopped" });
+  await sender.close();
+});
+
+test.each([
+  [200, { kind: "delivered" }],
+  [503, { kind: "failed", status: 503, message: expect.stringMatching(/found 503: begun$/) }],
+])(
+  "[M47] the status %i decides, also if the body of the answer stalls",
+  async (status, outcome) => {
+    const receiver = await WebhookReceiver.start();
+    receiver.secret = SECRET;
+    receiver.behaviour = (_, response) => {
+      response.writeHead(status).write("begun");
+      return undefined;
+    };
+    const sender = senderTo(receiver.url, true, [], 300);
+    expect(await sender.send(MESSAGE, NEVER)).toMatchObject(outcome);
+    await sender.close();
+  },
+);
+
+test("[M47] an answer that does not begin in time is a failure", async () => {
+  const receiver = await WebhookReceiver.start();
+  receiver.secret = SECRET;
+  receiver.behaviour = () => undefined;
+  const sender = senderTo(receiver.url, true, [], 100);
+  expect(await sender.send(MESSAGE, NEVER)).toEqual({
+    kind: "failed",
+    message: "no answer within 100 ms",
+  });
+  await sender.close();
+});
+
+test("a delivery that goes on collects neither listeners nor signals of what was sent", async () => {
+  const receiver = await WebhookReceiver.start();
+  receiver.secret = SECRET;
+  // Node 20 keeps each signal that is made of a longer one.
+  const any = vi.spyOn(AbortSignal, "any");
+  onTestFinished(() => any.mockRestore());
+  const sender = senderTo(receiver.url, true);
+  const { signal } = new AbortController();
+  for (let i = 0; i < 3; i++) {
+    expect(await sender.send(MESSAGE, signal)).toEqual({ kind: "delivered" });
+  }
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  expect(any).not.toHaveBeenCalled();
   await sender.close();
 });
 
