@@ -134,11 +134,23 @@ test.each([
 
 test("[M56] the other caller does not see the statement in its history", async () => {
   const text = "SELECT _id FROM notes WHERE owner = 'seen by the console'";
-  await client.items(text, { as: { key: "ada" } });
-  const statement = "SELECT statement FROM system:request_history";
-  const own = await api.call("execute", { statement }, { headers: bearer(key) });
-  expect(JSON.stringify(own.body)).not.toContain("seen by the console");
+  for (const as of [{ key: "ada" }, { permissions: ADA }]) await client.items(text, { as });
+  await ownItems("SELECT _id FROM notes WHERE owner = 'of the key itself'");
+  const history = JSON.stringify(await ownItems("SELECT text FROM system:request_history"));
+  expect(history).toContain("of the key itself");
+  expect(history).not.toContain("seen by the console");
+  expect(
+    await client.items("SELECT text FROM system:request_history WHERE text = :text", {
+      args: { text },
+    }),
+  ).toEqual([{ text }, { text }]);
 });
+
+async function ownItems(statement: string): Promise<unknown[]> {
+  const { status, body } = await api.call("execute", { statement }, { headers: bearer(key) });
+  expect(status).toBe(200);
+  return (body as { items: unknown[] }).items;
+}
 
 function bearer(text: string): Record<string, string> {
   return { authorization: `Bearer ${text}` };
