@@ -2,7 +2,7 @@
  * See as: a statement of the console with the permissions of another caller.
  */
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openConsole } from "../support/console-client.ts";
 import { BIG_PEER } from "../support/management-api.ts";
 
@@ -130,6 +130,24 @@ test.each([
   const found = await failure("SELECT * FROM notes", as);
   expect(found).toMatch(new RegExp(`^${status} `));
   expect(found).toContain(reason);
+});
+
+test("[M56] an API key that has expired is refused, as its own requests are", async () => {
+  const expiresAt = new Date(Date.now() + 60_000).toISOString();
+  const made = await client.ask("POST", `${APP}/apiKey`, { name: "old", permissions: ADA, expiresAt });
+  const statement = "SELECT _id FROM notes";
+  const old = { headers: bearer(made.body as string) };
+  expect((await api.call("execute", { statement }, old)).status).toBe(200);
+  expect(await seen({ key: "old" })).toEqual([{ _id: 1 }]);
+  const later = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 120_000);
+  try {
+    expect((await api.call("execute", { statement }, old)).status).toBe(401);
+    expect(await failure(statement, { key: "old" })).toContain(
+      `400 expected an API key that is valid, found "old", which expired at ${expiresAt}`,
+    );
+  } finally {
+    later.mockRestore();
+  }
 });
 
 test("[M56] the other caller does not see the statement in its history", async () => {
