@@ -134,7 +134,11 @@ test.each([
 
 test("[M56] an API key that has expired is refused, as its own requests are", async () => {
   const expiresAt = new Date(Date.now() + 60_000).toISOString();
-  const made = await client.ask("POST", `${APP}/apiKey`, { name: "old", permissions: ADA, expiresAt });
+  const made = await client.ask("POST", `${APP}/apiKey`, {
+    name: "old",
+    permissions: ADA,
+    expiresAt,
+  });
   const statement = "SELECT _id FROM notes";
   const old = { headers: bearer(made.body as string) };
   expect((await api.call("execute", { statement }, old)).status).toBe(200);

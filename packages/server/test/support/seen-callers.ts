@@ -65,11 +65,19 @@ export async function userCallers(app: SeenApp, world: FuzzWorld): Promise<reado
   const read = () => readProviders(providers, {}, randomBytes);
   await app.server.registry.apps.setProviders(app.name, read, SERVER);
   const brought = random.oneIn(3) ? draw() : undefined;
-  return [jwtCaller(app, claimsOf(random, brought), brought ?? own), await guest(app, own)];
+  const userId = random.pick(["ada", "bob"]);
+  const claims = { sub: userId, ...claimsOf(random, brought) };
+  const permissions = brought ?? own;
+  return [jwtCaller(app, { userId, claims, permissions }), await guest(app, own)];
 }
 
-function jwtCaller(app: SeenApp, claims: ValueObject, permissions: ValueObject): SeenCaller {
-  const userId = String(claims["sub"]);
+interface JwtUser {
+  readonly userId: string;
+  readonly claims: ValueObject;
+  readonly permissions: ValueObject;
+}
+
+function jwtCaller(app: SeenApp, { userId, claims, permissions }: JwtUser): SeenCaller {
   const exp = Math.floor(Date.now() / 1000) + 600;
   return {
     token: secretToken({ ...claims, aud: app.id, exp }, SECRET),
@@ -102,7 +110,6 @@ async function guest({ server, id }: SeenApp, permissions: ValueObject): Promise
 
 function claimsOf(random: Random, permissions: ValueObject | undefined): ValueObject {
   return {
-    sub: random.pick(["ada", "bob"]),
     owners: random.pick<Value>([["ada", "all"], [], ["bob"], "ada"]),
     a: random.pick<Value>([1, 2, null, "a"]),
     level: random.below(4),
