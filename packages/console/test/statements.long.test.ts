@@ -120,6 +120,20 @@ test.runIf(hasBrowser)("of several statements, the one at the cursor runs", asyn
   expect(await shown.texts(".statement-result td:last-child")).toEqual(["Fiat"]);
 });
 
+test.runIf(hasBrowser)("the editor is the first text box of the page", async () => {
+  const shown = await signedIn(1);
+  await writeStatement(shown, "SELECT * FROM cars WHERE make = :make");
+  await shown.sees(".statement-arguments textarea");
+  // Also inside of open shadow roots, as tools for tests look for roles.
+  const boxes = await shown.page.evaluate(`(function boxes(root) {
+    return [...root.querySelectorAll("*")].flatMap((each) => [
+      ...(each.matches("textarea, input, [role=textbox]") ? [each.getAttribute("aria-label")] : []),
+      ...(each.shadowRoot === null ? [] : boxes(each.shadowRoot)),
+    ]);
+  })(document)`);
+  expect(boxes).toEqual(["Statement", null]);
+});
+
 test.runIf(hasBrowser)("parameters have a field, and missing ones are added", async () => {
   const shown = await signedIn(10);
   await writeStatement(shown, "SELECT _id FROM cars WHERE make = :make");
