@@ -352,9 +352,14 @@ function noteRequest(requests, request) {
 /** Processor time of the server with each page open, and without a page just before. */
 async function measureIdle(browser, server) {
   const pages = [
-    ["Overview", "/overview"],
+    ["Overview", "/"],
     ["Data, a collection", `/data?app=default&collection=${COLLECTION}`],
     ["Data, its indexes", `/data?app=default&collection=${COLLECTION}&tab=indexes`],
+    ["Live", `/live?app=default&collection=${COLLECTION}`],
+    ["Devices", "/devices?app=default"],
+    ["Access", "/access?app=default"],
+    ["Replication", "/replication?app=default"],
+    ["Operations", "/operations?app=default"],
   ];
   console.log(`\nProcessor time of the server in ${IDLE_MS / 1000} s, in % of one core`);
   row("", ["no page", "page", "more"]);
@@ -362,6 +367,9 @@ async function measureIdle(browser, server) {
     const without = await idleShare(server);
     const page = await openConsole(browser, server);
     await page.goto(addressOf(server, path));
+    // An address without a page shows none, and would cost nothing.
+    const [title] = name.split(",");
+    await page.locator(`::-p-aria([name="${title}"][role="heading"])`).wait();
     await page.bringToFront();
     const share = await idleShare(server);
     await page.close();

@@ -32,6 +32,7 @@ const SOURCES = [
   join(home, "public"),
   join(root, "packages", "protocol", "src"),
   join(root, "packages", "engine", "src"),
+  join(root, "packages", "client", "src"),
 ];
 
 export async function buildConsole() {

@@ -33,11 +33,16 @@ async function readWith(shown: ConsolePage, key: string, statement: string): Pro
   return response.ok ? items : response.status;
 }
 
-/** The secret that the dialog shows, and closes the dialog. */
-async function takeSecret(shown: ConsolePage, what: string): Promise<string> {
+/** The secret that the dialog shows. */
+async function secretOf(shown: ConsolePage, what: string): Promise<string> {
   const field = `[...document.querySelectorAll("dialog[open] input")].find((each) => each.labels[0].innerText === "Text of ${what}")`;
   await shown.until(`${field} !== undefined`);
-  const secret = (await shown.page.evaluate(`${field}.value`)) as string;
+  return (await shown.page.evaluate(`${field}.value`)) as string;
+}
+
+/** The secret, and closes the dialog. */
+async function takeSecret(shown: ConsolePage, what: string): Promise<string> {
+  const secret = await secretOf(shown, what);
   await shown.click("button", "I have saved it");
   await shown.until(`document.querySelector("dialog[open]") === null`);
   return secret;
@@ -92,7 +97,7 @@ test.runIf(hasBrowser)(
   },
 );
 
-test.runIf(hasBrowser)("a key is created by keyboard alone", async () => {
+test.runIf(hasBrowser)("a key is created by keyboard alone, and used", async () => {
   const shown = await openConsole();
   await addOrders(shown);
   await shown.sees("main h1");
@@ -107,16 +112,20 @@ test.runIf(hasBrowser)("a key is created by keyboard alone", async () => {
   await shown.tabTo("Read 1: collection");
   await shown.type("orders");
   await shown.tabTo("Read 1: query");
-  await shown.type("owner == 'ada'");
-  await shown.reads("orders: 40 of 40 would be visible");
+  await shown.type("isOpen == true");
+  await shown.reads("orders: 12 of 40 would be visible");
   await shown.press("Enter");
   await shown.reads("Copy the key now");
+  const key = await secretOf(shown, "the key");
   await shown.tabTo("I have saved it");
   await shown.press("Enter");
   await shown.reads("reads some of orders, writes nothing");
   expect(await shown.managed("/app/default/apiKey/reports")).toMatchObject({
-    permissions: { read: { queriesByCollection: { orders: ["owner == 'ada'"] } } },
+    permissions: { read: { queriesByCollection: { orders: ["isOpen == true"] } } },
   });
+  const count = "SELECT COUNT(*) AS n FROM orders";
+  expect(await readWith(shown, key, count)).toEqual([{ n: 12 }]);
+  expect(await readWith(shown, key, "DELETE FROM orders")).toBe(401);
 });
 
 test.runIf(hasBrowser)(
@@ -135,6 +144,9 @@ test.runIf(hasBrowser)(
     await shown.reads("orders: 40 of 40 would be visible");
     await shown.fill("Try as the user", "bob");
     await shown.reads("orders: 0 of 40 would be visible");
+    await shown.click("button", "Create");
+    await shown.reads("A query may say something else than you mean");
+    await shown.click("button", "Cancel");
     await shown.fill("Try as the user", "ada");
     await shown.reads("orders: 40 of 40 would be visible");
     await shown.click("button", "Create");

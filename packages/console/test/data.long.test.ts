@@ -10,6 +10,8 @@ import { type ConsolePage, consoles, hasBrowser } from "./support/console-page.t
 
 const openConsole = consoles();
 
+const PATIENCE = { timeout: 20_000, interval: 50 };
+
 const IDS = ".document-table td:first-child";
 
 async function withSampleData(): Promise<ConsolePage> {
@@ -64,6 +66,55 @@ test.runIf(hasBrowser)("a document is found, edited, and seen on a peer", async 
   await shown.click("button", "Read again");
   await shown.reads(String(stock + 95));
   expect(await priceThere()).toEqual({ price: 3.75, stock: stock + 95 });
+});
+
+test.runIf(hasBrowser)(
+  "a document is found with a filter, edited, and seen on a peer, by keyboard alone",
+  async () => {
+    const shown = await withSampleData();
+    const peer = await shown.server.peer();
+    const subscription = peer.sync.registerSubscription("SELECT * FROM products");
+    peer.sync.start();
+    await subscription.whenReady();
+    await shown.press("Control+k");
+    await shown.sees("dialog[open] input");
+    await shown.type("products");
+    await shown.press("Enter");
+    await shown.sees(IDS);
+    await shown.tabTo("Filter");
+    await shown.press("Enter");
+    await shown.tabTo("Field");
+    await shown.type("name");
+    await shown.tabTo("Value");
+    await shown.type("Lemonade");
+    await shown.press("Enter");
+    await shown.until(`document.querySelectorAll(${JSON.stringify(IDS)}).length`, 1);
+    await shown.tabTo("p3");
+    await shown.press("Enter");
+    await shown.sees(".document-panel .fields");
+    await shown.tabTo("Edit price");
+    await shown.press("Enter");
+    await shown.tabTo("Value of price");
+    await shown.press("Control+a");
+    await shown.type("3.75");
+    await shown.press("Enter");
+    await shown.reads("Changed price");
+    await expect
+      .poll(async () => {
+        const { items } = await peer.store.execute("SELECT price FROM products WHERE _id = 'p3'");
+        return items;
+      }, PATIENCE)
+      .toEqual([{ price: 3.75 }]);
+  },
+);
+
+test.runIf(hasBrowser)("a page behind the last document leads back to the first", async () => {
+  const shown = await withSampleData();
+  await shown.open("/data?app=default&collection=products&after=%22zzz%22");
+  await shown.reads("No documents on this page");
+  await shown.click("button", "First page");
+  await shown.sees(IDS);
+  expect(await shown.texts(IDS)).toHaveLength(10);
 });
 
 test.runIf(hasBrowser)(
@@ -227,16 +278,18 @@ test.runIf(hasBrowser)("an attachment has its type, a preview and a download", a
   await shown.sees("main h1");
   const { running, content } = shown.server;
   const authorization = `Bearer ${content.apiKey}`;
-  const form = new FormData();
-  form.append("file", new Blob([new Uint8Array(PNG)]), "red.png");
-  const uploaded = await fetch(`${running.url}/api/v4/attachments/upload`, {
-    method: "POST",
-    headers: { authorization },
-    body: form,
-  });
-  const token = (await uploaded.json()) as { readonly id: string; readonly len: number };
-  const photo = { ...token, metadata: { name: "red.png" } };
-  const insert = "INSERT INTO COLLECTION cars (photo ATTACHMENT) DOCUMENTS (:car)";
+  const upload = async (bytes: Uint8Array<ArrayBuffer>, name: string): Promise<object> => {
+    const form = new FormData();
+    form.append("file", new Blob([bytes]), name);
+    const uploaded = await fetch(`${running.url}/api/v4/attachments/upload`, {
+      method: "POST",
+      headers: { authorization },
+      body: form,
+    });
+    return { ...((await uploaded.json()) as object), metadata: { name } };
+  };
+  const photo = await upload(new Uint8Array(PNG), "red.png");
+  const insert = "INSERT INTO COLLECTION cars (photo ATTACHMENT, log ATTACHMENT) DOCUMENTS (:car)";
   await shown.atServer(insert, { car: { _id: "c1", photo } });
   await shown.open("/data?app=default&collection=cars&id=%22c1%22");
   await shown.sees(".type-badge.attachment");
@@ -245,6 +298,16 @@ test.runIf(hasBrowser)("an attachment has its type, a preview and a download", a
   const size = `fetch(document.querySelector(".attachment-view a[download]").href)
     .then((answer) => answer.arrayBuffer()).then(({ byteLength }) => byteLength)`;
   expect(await shown.page.evaluate(size)).toBe(PNG.length);
+
+  // Of a long text the beginning alone is loaded; the euro sign at its end is cut.
+  const text = new TextEncoder().encode(`${"a".repeat(3998)}€${"b".repeat(100_000)}`);
+  await shown.atServer(insert, { car: { _id: "c2", log: await upload(text, "all.log") } });
+  await shown.open("/data?app=default&collection=cars&id=%22c2%22");
+  await shown.click("button", "Preview");
+  await shown.until(`document.querySelector(".attachment-text")?.textContent`, "a".repeat(3998));
+  const loaded = `performance.getEntriesByType("resource")
+    .find(({ name }) => name.includes("/attachments/"))?.encodedBodySize`;
+  expect(await shown.page.evaluate(loaded)).toBe(4000);
   expect(shown.page.console).toEqual([]);
 });
 

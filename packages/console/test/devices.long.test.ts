@@ -8,7 +8,7 @@ import { consoles, hasBrowser } from "./support/console-page.ts";
 const openConsole = consoles();
 
 const INSERT = `INSERT INTO orders DOCUMENTS
-  ({'_id': 'o1', 'isOpen': true}), ({'_id': 'o2', 'isOpen': false}), ({'_id': 7, 'isOpen': true})`;
+  ({'_id': 'o1', 'isOpen': true}), ({'_id': 'o2', 'isOpen': false}), ({'_id': '1.5'}), ({'_id': 7, 'isOpen': true})`;
 
 const PATIENCE = { timeout: 45_000, interval: 50 };
 
@@ -49,6 +49,23 @@ test.runIf(hasBrowser)(
     // The question is in the address.
     await shown.page.reload();
     await shown.reads("The document o2 of orders is not meant for till 1");
+
+    // An id that looks like a number stays a text, and the way it is shown is in the address.
+    await shown.open("/data?app=default&collection=orders&id=%221.5%22");
+    await shown.page.locator(".document-panel .toolbar button:nth-of-type(2)").click();
+    await shown.until(`new URLSearchParams(location.search).get("panel")`, "json");
+    await shown.page.reload();
+    await shown.sees(".document-panel .json-view");
+    await shown.click("button", "Fields");
+    await shown.click("link", "Why is it not on a device?");
+    await shown.until(`document.querySelector("main input.code").value`, '"1.5"');
+    const key = `[...document.querySelectorAll("main option")]
+      .find(({ text }) => text.startsWith("till 1"))?.value`;
+    await shown.until(`${key} !== undefined`);
+    await shown.choose("Device", String(await shown.page.evaluate(key)));
+    await shown.click("button", "Find out");
+    await shown.reads("1.5 of orders is not meant for till 1");
+    await shown.fill("Id of the document", "o2");
 
     await shown.atServer("UPDATE orders SET isOpen = true WHERE _id = 'o2'");
     await vi.waitFor(async () => expect(await ids()).toEqual([7, "o1", "o2"]), PATIENCE);
@@ -116,6 +133,14 @@ test.runIf(hasBrowser)("a statement on devices has one result for each of them",
     "SELECT text FROM notes WHERE _id = :id",
   );
 
+  const condition = "deviceName = 'till 1'";
+  await shown.choose("Devices", "condition");
+  await shown.fill("Condition", condition);
+  await shown.until(`new URLSearchParams(location.search).get("condition")`, condition);
+  await shown.page.reload();
+  await shown.until(`document.querySelector("main select").value`, "condition");
+  await shown.until(`document.querySelector("main input").value`, condition);
+
   await shown.open("/access?app=default&tab=audit&log=remote");
   await shown.reads("SYNC CONTEXT ( PEERS ) SELECT text FROM notes");
 });
@@ -133,6 +158,11 @@ test.runIf(hasBrowser)("devices that have left are known", async () => {
     await shown.open("/devices?app=default&tab=known");
     await shown.reads("left");
   }, PATIENCE);
+  await shown.page.locator("input[type=search]").fill("no such device");
+  await shown.reads("No device matches.");
+  await shown.page.reload();
+  await shown.reads("No device matches.");
+  await shown.page.locator("input[type=search]").fill("TILL");
   await shown.click("link", "till 1");
   await shown.choose("Collection", "orders");
   await shown.fill("Id of the document", "o1");

@@ -2,6 +2,8 @@
  * Pages of documents: the pages one after the other have all documents in their order, whatever the
  * types of their ids.
  */
+
+import { parseJson } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { openPeer, type Peer } from "../../peer/src/index.ts";
 import {
@@ -9,6 +11,7 @@ import {
   conditionFault,
   formatCursor,
   formatSort,
+  idText,
   type PageRequest,
   pageStatements,
   parseCursor,
@@ -184,3 +187,41 @@ test("a failure names its place in the condition", async () => {
   expect(await faultOf("isodd(n)", { after: "a" })).toContain("at character 1 of the condition");
   await peer.close();
 });
+
+test.each([
+  "",
+  "1.5",
+  "-0",
+  "1e3",
+  "null",
+  "true",
+  " 7",
+  '"quoted"',
+  "[1]",
+  '{"a": 1}',
+  "plain",
+  "o0001",
+  "null and void",
+])("the id %j as short text is the same id for the server, which reads JSON where it can", (id) => {
+  expect(readAsServer(idText(id))).toBe(id);
+});
+
+test("only an id that could be a value in JSON has quotes", () => {
+  expect(["plain", "o-1", "1.5", "null", 7, { lot: 3 }].map(idText)).toEqual([
+    "plain",
+    "o-1",
+    '"1.5"',
+    '"null"',
+    "7",
+    '{"lot":3}',
+  ]);
+});
+
+/** As the parameter `id` of EXPLAIN SYNC. */
+function readAsServer(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}

@@ -27,6 +27,16 @@ test.runIf(hasBrowser)(
     await shown.click("button", "Show as tables");
     await shown.until(`document.querySelectorAll(".plot").length`, 0);
     await shown.until(`document.querySelectorAll(".chart table tbody tr").length >= 6`);
+    await shown.page.reload();
+    await shown.until(`document.querySelectorAll(".chart table tbody tr").length >= 6`);
+    expect(await shown.texts(".chart [aria-label='Sync lag'] th")).toEqual([
+      "Time",
+      "peers",
+      "links",
+    ]);
+    await shown.until(
+      `[...document.querySelectorAll(".tile dt")].some((each) => each.innerText === "Link lag")`,
+    );
     await shown.click("link", "default");
     await shown.until("location.pathname", "/data");
   },

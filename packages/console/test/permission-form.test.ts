@@ -19,6 +19,7 @@ import {
   rowFaults,
   summaryOf,
   trialText,
+  withoutCaller,
 } from "../src/pages/access/permission-form.ts";
 import {
   NEW_PROVIDER,
@@ -176,4 +177,18 @@ test("the state of deliveries says why, and what to do", () => {
     "the receiver answered 410 Gone; change the address, then resume",
   ]);
   expect(deliveryWords({ ...status, state: "paused", reason: "operator" }, 0).kind).toBe("idle");
+});
+
+test("queries that name the caller are left out of what is tried without one", () => {
+  const queriesByCollection = {
+    notes: ["owner == :userId", "isPublic == true"],
+    tasks: ["team == :claims.team"],
+    other: ["user == ':user'"],
+  };
+  const left = { notes: ["isPublic == true"], other: ["user == ':user'"] };
+  const read = { everything: false, queriesByCollection };
+  expect(withoutCaller({ ...till, read })).toEqual({
+    ...till,
+    read: { everything: false, queriesByCollection: left },
+  });
 });

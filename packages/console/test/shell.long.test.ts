@@ -4,6 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { consoles, hasBrowser } from "./support/console-page.ts";
+import { editorReady } from "./support/statement-page.ts";
 
 const openConsole = consoles();
 
@@ -40,6 +41,17 @@ test.runIf(hasBrowser)(
     await shown.sees("nav");
   },
 );
+
+test.runIf(hasBrowser)("signing out says so when the server does not answer", async () => {
+  const shown = await openConsole();
+  await shown.sees("nav");
+  await shown.page.evaluate(
+    `void (window.fetch = () => Promise.reject(new TypeError("failed to fetch")))`,
+  );
+  await shown.click("button", "Sign out");
+  await shown.reads("failed to sign out: failed to reach the server");
+  expect(await shown.texts("nav a")).toEqual(PAGES);
+});
 
 test.runIf(hasBrowser)(
   "one navigation landmark has a link to each page, and the title names it",
@@ -146,6 +158,8 @@ test.runIf(hasBrowser)(
   async () => {
     const shown = await openConsole();
     await shown.sees("main h1");
+    const hosts =
+      "[...new Set(performance.getEntriesByType('resource').map(({ name }) => new URL(name).origin))]";
     for (const path of [
       "/",
       "/data",
@@ -157,12 +171,13 @@ test.runIf(hasBrowser)(
       "/operations",
     ]) {
       await shown.open(path);
+      // The code of a page comes later than its heading, and that of charts and the editor later still.
+      await shown.until(`document.querySelector("main > h1 ~ *") !== null`);
+      if (path === "/") await shown.until(`document.querySelector(".plot canvas") !== null`);
+      if (path === "/statements") await editorReady(shown);
+      expect(await shown.page.evaluate(hosts), path).toEqual([shown.origin]);
     }
-    const hosts = await shown.page.evaluate(
-      "[...new Set(performance.getEntriesByType('resource').map(({ name }) => new URL(name).origin))]",
-    );
-    expect(hosts).toEqual([shown.origin]);
-    expect(shown.page.console ?? []).toEqual([]);
+    expect(shown.page.console).toEqual([]);
   },
 );
 

@@ -48,6 +48,23 @@ test.runIf(hasBrowser)("a statement runs, and its text and the page survive a re
   await editorHas(shown, text);
 });
 
+test.runIf(hasBrowser)("a reload while typing keeps what was typed last", async () => {
+  const shown = await signedIn(1);
+  const text = "SELECT make FROM cars";
+  await writeStatement(shown, text);
+  await shown.until(`new URLSearchParams(location.search).get("statement")`, text);
+  await shown.type(" LIMIT 1");
+  await shown.page.reload();
+  await editorReady(shown);
+  await editorHas(shown, `${text} LIMIT 1`);
+  // Of two texts, that of the address: another tab may have changed the draft.
+  const linked = "/statements?app=default&statement=SELECT+1&args=%7B%22a%22%3A1%7D";
+  await shown.open(linked);
+  await editorReady(shown);
+  await editorHas(shown, "SELECT 1");
+  expect(await shown.page.evaluate("location.pathname + location.search")).toBe(linked);
+});
+
 test.runIf(hasBrowser)("completion offers collections, fields and functions", async () => {
   const shown = await signedIn(3);
   await shown.type("SELECT ");
@@ -101,6 +118,20 @@ test.runIf(hasBrowser)("of several statements, the one at the cursor runs", asyn
   await shown.press("Control+Enter");
   await shown.reads("1 row in");
   expect(await shown.texts(".statement-result td:last-child")).toEqual(["Fiat"]);
+});
+
+test.runIf(hasBrowser)("the editor is the first text box of the page", async () => {
+  const shown = await signedIn(1);
+  await writeStatement(shown, "SELECT * FROM cars WHERE make = :make");
+  await shown.sees(".statement-arguments textarea");
+  // Also inside of open shadow roots, as tools for tests look for roles.
+  const boxes = await shown.page.evaluate(`(function boxes(root) {
+    return [...root.querySelectorAll("*")].flatMap((each) => [
+      ...(each.matches("textarea, input, [role=textbox]") ? [each.getAttribute("aria-label")] : []),
+      ...(each.shadowRoot === null ? [] : boxes(each.shadowRoot)),
+    ]);
+  })(document)`);
+  expect(boxes).toEqual(["Statement", null]);
 });
 
 test.runIf(hasBrowser)("parameters have a field, and missing ones are added", async () => {

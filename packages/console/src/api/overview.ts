@@ -53,5 +53,7 @@ export async function loadOverview(
   const values: Record<string, readonly (number | null)[]> = {};
   for (const [name, each] of Object.entries(others))
     if (typeof each !== "number") values[name] = each;
-  return { overview: answer, points: { at, values } };
+  // A chart has one unit.
+  const linkLagMs = values["linkLagSeconds"]?.map((each) => each && each * 1000) ?? [];
+  return { overview: answer, points: { at, values: { ...values, linkLagMs } } };
 }

@@ -34,6 +34,7 @@ export const isSessionLost: Signal<boolean> = signal(false);
 export interface RequestOptions {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
@@ -53,11 +54,11 @@ export async function requestRaw(path: string, options: RequestOptions = {}): Pr
 }
 
 async function send(path: string, options: RequestOptions): Promise<Response> {
-  const { method = "GET", body, signal: abort } = options;
-  const init: RequestInit = { method, credentials: "same-origin", redirect: "error" };
+  const { method = "GET", body, headers = {}, signal: abort } = options;
+  const init: RequestInit = { method, headers, credentials: "same-origin", redirect: "error" };
   if (abort !== undefined) init.signal = abort;
   if (body !== undefined) {
-    init.headers = { "content-type": "application/json" };
+    init.headers = { ...headers, "content-type": "application/json" };
     init.body = stringifyExact(body);
   }
   try {

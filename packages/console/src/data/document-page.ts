@@ -189,3 +189,19 @@ export function parseId(text: string | undefined): unknown {
     return undefined;
   }
 }
+
+/** An id as short text, with quotes only where it could be taken for another type. */
+export function idText(id: unknown): string {
+  return typeof id === "string" && !isLikeJson(id) ? id : stringifyExact(id);
+}
+
+/** Whether the server, or a reader, would take a text for a value in JSON. */
+function isLikeJson(text: string): boolean {
+  if (/^\s*([[{"]|$)/.test(text)) return true;
+  try {
+    parseExact(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

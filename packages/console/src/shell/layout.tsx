@@ -2,6 +2,7 @@
  * The frame of every page: navigation, the chooser of apps, the palette and the sheet of shortcuts.
  */
 import { apps, loadApps } from "../api/apps.ts";
+import { ApiError } from "../api/request.ts";
 import { session, signOut } from "../api/session.ts";
 import { type Command, useCommands } from "../kit/command-list.ts";
 import { useEffect, useState, type VNode } from "../kit/preact.ts";
@@ -13,7 +14,7 @@ import { Button, IconButton } from "../ui/button.tsx";
 import { QuestionDialog } from "../ui/dialog.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { ErrorMessage } from "../ui/error-message.tsx";
-import { Toasts } from "../ui/toast.tsx";
+import { showToast, Toasts } from "../ui/toast.tsx";
 import { AppChooser } from "./app-chooser.tsx";
 import { chooseApp, currentApp, keepAppInRoute } from "./current-app.ts";
 import { Navigation } from "./navigation.tsx";
@@ -97,7 +98,7 @@ function SideFoot({ onHelp }: { readonly onHelp: () => void }): VNode {
       <span class="muted grow">{session.value?.version}</span>
       <IconButton label="Shortcuts" icon="help" onClick={onHelp} />
       <IconButton label={`Theme: ${theme.value}`} icon="theme" onClick={nextTheme} />
-      <IconButton label="Sign out" icon="exit" onClick={() => void signOut()} />
+      <IconButton label="Sign out" icon="exit" onClick={() => void leave()} />
     </div>
   );
 }
@@ -110,6 +111,15 @@ function commandsOf(showShortcuts: () => void): readonly Command[] {
     }),
     { kind: "Console", title: "Change the theme", run: nextTheme },
     { kind: "Console", title: "Keyboard shortcuts", run: showShortcuts },
-    { kind: "Console", title: "Sign out", run: () => void signOut() },
+    { kind: "Console", title: "Sign out", run: () => void leave() },
   ];
+}
+
+/** Without an answer the session may still be open, and so the page stays. */
+async function leave(): Promise<void> {
+  try {
+    await signOut();
+  } catch (error) {
+    showToast({ kind: "error", text: `failed to sign out: ${ApiError.from(error).message}` });
+  }
 }

@@ -20,6 +20,11 @@ export interface RequestOptions {
   readonly requestId?: string;
   /** Permissions of the caller; absent means everything. */
   readonly authority?: Authority | undefined;
+  /**
+   * Credential that sees the request in the request history and may cancel it; absent means that of
+   * `authority`.
+   */
+  readonly caller?: string | undefined;
   /** The owner whose requests share time slices; absent means one shared owner. */
   readonly owner?: string | undefined;
 }

@@ -212,11 +212,16 @@ function quickstartLine(quickstart: Quickstart | undefined): string[] {
   return quickstart === undefined ? [] : [`  key    in ${quickstart.path}\n`];
 }
 
-/** The link signs its owner in: only a terminal shows it, a log has the name of its file. */
+/**
+ * The link signs its owner in: only a terminal shows it. A log has the name of its file, or the ways
+ * to sign in without it.
+ */
 function consoleLine(link: RunningServer["consoleLink"], isTerminal: boolean): string[] {
   if (link?.url === undefined) return [];
   if (isTerminal) return [`  console ${link.url}\n`];
-  return link.path === undefined ? [] : [`  console consoleUrl in ${link.path}\n`];
+  if (link.path !== undefined) return [`  console consoleUrl in ${link.path}\n`];
+  const { origin } = new URL(link.url);
+  return [`  console ${origin}/ with the admin token, or start on a terminal for a link\n`];
 }
 
 /** Shown once; afterwards only the file has the key. */

@@ -27,6 +27,7 @@ export const EXECUTE: Operation<QueryRequest> = {
       statement,
       args,
       requestId: request.id,
+      caller: credential.id,
       owner: credential.id,
       by: credential.writer,
       isStrict: isStrict(call) ? true : undefined,

@@ -31,10 +31,10 @@ async function showOverview(call: ManagementCall): Promise<Value> {
     facts,
     shown.map(({ id }) => id),
   );
+  const peersOf = (id: string): number => facts.syncStatsOf(id)?.peers ?? 0;
   const apps = shown.map(({ id, name }) => {
     const { documents = null, bytes = 0 } = stats.get(id) ?? {};
-    const peers = facts.syncStatsOf(id)?.peers ?? 0;
-    return { name, appId: id, documents, bytes, peers };
+    return { name, appId: id, documents, bytes, peers: peersOf(id) };
   });
   const { last } = metrics.recent;
   return {
@@ -43,7 +43,7 @@ async function showOverview(call: ManagementCall): Promise<Value> {
     apps: { count: names.length, shown: apps },
     documents: sum(apps.map(({ documents }) => documents ?? 0)),
     disk: { ...(await diskOf(config.dataDir)), dataBytes: sum(apps.map(({ bytes }) => bytes)) },
-    peers: sum(apps.map(({ peers }) => peers)),
+    peers: sum(names.map(({ id }) => peersOf(id))),
     now: last === undefined ? null : { ...last },
     lastBackupAt: showOptionalTime(facts.backups()?.stats.lastMs),
     lastErrors: errors.list.map(({ at, level, message }) => ({ at: showTime(at), level, message })),

@@ -10,6 +10,7 @@ import { bindPermissions, type Permissions, readPermissions } from "@bigpeer/eng
 import { getField, isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
 import { type Credential, createCredential, userCredentialId } from "../auth/credential.ts";
 import { userPermissions } from "../auth/provider-tokens.ts";
+import type { ApiKey } from "../registry/api-key.ts";
 import type { App } from "../registry/app.ts";
 import { type AuthProvider, providerNamed } from "../registry/auth-provider.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -42,8 +43,16 @@ export function seenCredential(registry: Registry, app: App, seen: SeenBy): Cred
 }
 
 function keyCaller({ keys }: Registry, app: App, name: string): Credential {
-  const { id, permissions } = keys.get(app.id, name);
-  return createCredential(id, permissions);
+  const key = keys.get(app.id, name);
+  if (keys.isExpired(key)) throw expired(key);
+  return createCredential(key.id, key.permissions);
+}
+
+/** The requests of such a key are refused as well, so there is nothing that it sees. */
+function expired({ name, expiresAt = 0 }: ApiKey): PeerError {
+  const time = new Date(expiresAt).toISOString();
+  const message = `expected an API key that is valid, found ${shown(name)}, which expired at ${time}`;
+  return new PeerError("value.invalid", message, { at: "as.key" });
 }
 
 /** A user as its token describes it: the claims are those of a valid one. */

@@ -86,6 +86,10 @@ export class ApiKeys {
     return this.#shown(this.#store.read((view) => keyNamed(view, appId, name)));
   }
 
+  isExpired({ expiresAt = Number.POSITIVE_INFINITY }: ApiKey): boolean {
+    return this.#platform.now() >= expiresAt;
+  }
+
   /** Whether no key was ever added, not even one that was deleted since. */
   get isUnused(): boolean {
     return this.#store.read((view) => view.count(API_KEYS) === 0 && !hasHadKeys(view));

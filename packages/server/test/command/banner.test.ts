@@ -2,7 +2,7 @@
  * What a server shows when it has started.
  */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
@@ -102,4 +102,8 @@ test("[M54] each start on a terminal prints a link to the console; elsewhere the
   expect(elsewhere).toContain(`  console consoleUrl in ${join(dataDir, "quickstart.json")}\n`);
   expect(elsewhere).not.toContain("bpc_");
   expect(await printedBy(dataDir, ["--management-port", "off"])).not.toContain("console");
+  rmSync(join(dataDir, "quickstart.json"));
+  expect(await printedBy(dataDir, words, false)).toMatch(
+    /^ {2}console http:\/\/127\.0\.0\.1:\d+\/ with the admin token, or start on a terminal for a link$/m,
+  );
 });

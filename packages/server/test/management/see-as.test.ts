@@ -2,7 +2,7 @@
  * See as: a statement of the console with the permissions of another caller.
  */
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openConsole } from "../support/console-client.ts";
 import { BIG_PEER } from "../support/management-api.ts";
 
@@ -132,13 +132,47 @@ test.each([
   expect(found).toContain(reason);
 });
 
+test("[M56] an API key that has expired is refused, as its own requests are", async () => {
+  const expiresAt = new Date(Date.now() + 60_000).toISOString();
+  const made = await client.ask("POST", `${APP}/apiKey`, {
+    name: "old",
+    permissions: ADA,
+    expiresAt,
+  });
+  const statement = "SELECT _id FROM notes";
+  const old = { headers: bearer(made.body as string) };
+  expect((await api.call("execute", { statement }, old)).status).toBe(200);
+  expect(await seen({ key: "old" })).toEqual([{ _id: 1 }]);
+  const later = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 120_000);
+  try {
+    expect((await api.call("execute", { statement }, old)).status).toBe(401);
+    expect(await failure(statement, { key: "old" })).toContain(
+      `400 expected an API key that is valid, found "old", which expired at ${expiresAt}`,
+    );
+  } finally {
+    later.mockRestore();
+  }
+});
+
 test("[M56] the other caller does not see the statement in its history", async () => {
   const text = "SELECT _id FROM notes WHERE owner = 'seen by the console'";
-  await client.items(text, { as: { key: "ada" } });
-  const statement = "SELECT statement FROM system:request_history";
-  const own = await api.call("execute", { statement }, { headers: bearer(key) });
-  expect(JSON.stringify(own.body)).not.toContain("seen by the console");
+  for (const as of [{ key: "ada" }, { permissions: ADA }]) await client.items(text, { as });
+  await ownItems("SELECT _id FROM notes WHERE owner = 'of the key itself'");
+  const history = JSON.stringify(await ownItems("SELECT text FROM system:request_history"));
+  expect(history).toContain("of the key itself");
+  expect(history).not.toContain("seen by the console");
+  expect(
+    await client.items("SELECT text FROM system:request_history WHERE text = :text", {
+      args: { text },
+    }),
+  ).toEqual([{ text }, { text }]);
 });
+
+async function ownItems(statement: string): Promise<unknown[]> {
+  const { status, body } = await api.call("execute", { statement }, { headers: bearer(key) });
+  expect(status).toBe(200);
+  return (body as { items: unknown[] }).items;
+}
 
 function bearer(text: string): Record<string, string> {
   return { authorization: `Bearer ${text}` };

@@ -6,7 +6,6 @@ import { request } from "../../api/request.ts";
 import { ofApp } from "../../api/session.ts";
 import { useState, type VNode } from "../../kit/preact.ts";
 import { useAction } from "../../kit/use-action.ts";
-import { confirmed } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { showToast } from "../../ui/toast.tsx";
@@ -14,14 +13,12 @@ import { PermissionFields } from "./permission-fields.tsx";
 import {
   formOf,
   isComplete,
-  isSuspicious,
   NEW_FORM,
   type PermissionForm,
   type Permissions,
   permissionsOf,
-  trialText,
 } from "./permission-form.ts";
-import { type TrialCaller, tryPermissions } from "./permission-trial.ts";
+import { isWanted } from "./permissions-wanted.tsx";
 
 export interface ApiKey {
   readonly name: string;
@@ -104,36 +101,6 @@ export function KeyDialog({ app, apiKey, onClose, onCreated, onSaved }: KeyDialo
       />
     </FormDialog>
   );
-}
-
-/** Tries the permissions, and asks if one of the queries reaches no document. */
-export async function isWanted(
-  app: string,
-  permissions: Permissions,
-  caller?: TrialCaller,
-): Promise<boolean> {
-  const { read, write } = await tryPermissions(app, permissions, caller);
-  const doubts = [
-    ...read.filter(isSuspicious).map((each) => `${each.collection}: ${trialText(each, "visible")}`),
-    ...write
-      .filter(isSuspicious)
-      .map((each) => `${each.collection}: ${trialText(each, "writable")}`),
-  ];
-  if (doubts.length === 0) return true;
-  return confirmed({
-    title: "Save these permissions?",
-    text: (
-      <>
-        <p>A query may say something else than you mean:</p>
-        <ul>
-          {doubts.map((doubt) => (
-            <li key={doubt}>{doubt}</li>
-          ))}
-        </ul>
-      </>
-    ),
-    action: "Save anyway",
-  });
 }
 
 function keyForm(key: ApiKey | undefined): KeyForm {

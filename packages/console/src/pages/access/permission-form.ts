@@ -73,6 +73,20 @@ export function permissionsOf({ read, write, remoteQuery }: PermissionForm): Per
   return { remoteQuery, read: ruleOf(read), write: ruleOf(write) };
 }
 
+/** The permissions without the queries that name the caller. */
+export function withoutCaller({ read, write, remoteQuery }: Permissions): Permissions {
+  return { remoteQuery, read: ruleWithoutCaller(read), write: ruleWithoutCaller(write) };
+}
+
+function ruleWithoutCaller({ everything, queriesByCollection }: Rule): Rule {
+  const left = Object.entries(queriesByCollection)
+    .map(([collection, all]) => [collection, all.filter((query) => !CALLER.test(query))] as const)
+    .filter(([, all]) => all.length > 0);
+  return { everything, queriesByCollection: Object.fromEntries(left) };
+}
+
+const CALLER = /:(userId|claims)\b/;
+
 function ruleOf({ kind, rows }: RuleForm): Rule {
   const queriesByCollection = kind === "queries" ? queriesOfRows(rows) : {};
   return { everything: kind === "everything", queriesByCollection };

@@ -11,8 +11,9 @@ import { Checkbox, SelectField, TextArea, TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { showToast } from "../../ui/toast.tsx";
 import { PermissionFields } from "./permission-fields.tsx";
-import { isComplete } from "./permission-form.ts";
+import { isComplete, permissionsOf, withoutCaller } from "./permission-form.ts";
 import type { TrialCaller } from "./permission-trial.ts";
+import { isWanted } from "./permissions-wanted.tsx";
 import {
   type KeySource,
   NEW_PROVIDER,
@@ -35,6 +36,15 @@ const KEY_SOURCES = [
   { value: "jwks", title: "Key set" },
 ];
 
+/** The user that the permissions are tried for, as it is typed. */
+interface TriedUser {
+  readonly userId: string;
+  /** As JSON. */
+  readonly claims: string;
+}
+
+const NO_USER: TriedUser = { userId: "", claims: "" };
+
 export interface ProviderDialogProps {
   readonly app: string;
   /** The provider to change; a new one without it. */
@@ -48,8 +58,10 @@ export function ProviderDialog({ app, provider, onClose, onSaved }: ProviderDial
     provider === undefined ? NEW_PROVIDER : providerForm(provider),
   );
   const change = (changes: Partial<ProviderForm>): void => setForm({ ...form, ...changes });
+  const [user, setUser] = useState<TriedUser>(NO_USER);
   const action = useAction();
   const save = async (): Promise<void> => {
+    if (grantsRights(form) && !(await isWantedFor(app, form, user))) return;
     const config = providerConfig(form, provider?.config);
     const name = form.name.trim();
     const path = ofApp(app, "/provider");
@@ -94,7 +106,7 @@ export function ProviderDialog({ app, provider, onClose, onSaved }: ProviderDial
       {form.type === "tokenWebhook" ? (
         <p class="hint">The webhook answers with the permissions of each user.</p>
       ) : (
-        <UserPermissions app={app} form={form} onChange={change} />
+        <UserPermissions app={app} form={form} user={user} onUser={setUser} onChange={change} />
       )}
     </FormDialog>
   );
@@ -211,12 +223,13 @@ function JwtFields({ form, isNew, onChange }: TypeFieldsProps): VNode {
 interface UserPermissionsProps {
   readonly app: string;
   readonly form: ProviderForm;
+  readonly user: TriedUser;
+  readonly onUser: (user: TriedUser) => void;
   readonly onChange: (changes: Partial<ProviderForm>) => void;
 }
 
-function UserPermissions({ app, form, onChange }: UserPermissionsProps): VNode {
-  const [userId, setUserId] = useState("");
-  const [claims, setClaims] = useState("");
+function UserPermissions({ app, form, user, onUser, onChange }: UserPermissionsProps): VNode {
+  const { userId, claims } = user;
   return (
     <>
       {form.type === "jwt" ? (
@@ -226,14 +239,14 @@ function UserPermissions({ app, form, onChange }: UserPermissionsProps): VNode {
           onChange={(hasPermission) => onChange({ hasPermission })}
         />
       ) : null}
-      {form.type === "jwt" && !form.hasPermission ? null : (
+      {grantsRights(form) ? (
         <>
           <div class="form-grid">
             <TextField
               label="Try as the user"
               hint="The value of :userId"
               value={userId}
-              onInput={setUserId}
+              onInput={(text) => onUser({ ...user, userId: text })}
             />
             <TextField
               label="With the claims (JSON)"
@@ -241,22 +254,34 @@ function UserPermissions({ app, form, onChange }: UserPermissionsProps): VNode {
               placeholder='{"team": "red"}'
               fault={claimsOf(claims) === undefined ? "expected an object in JSON" : undefined}
               value={claims}
-              onInput={setClaims}
+              onInput={(text) => onUser({ ...user, claims: text })}
             />
           </div>
           <PermissionFields
             app={app}
             form={form.permission}
-            caller={callerOf(userId, claims)}
+            caller={callerOf(user)}
             onChange={(permission) => onChange({ permission })}
           />
         </>
-      )}
+      ) : null}
     </>
   );
 }
 
-function callerOf(userId: string, claims: string): TrialCaller {
+/** A webhook answers with permissions, and a token may bring its own. */
+function grantsRights({ type, hasPermission }: ProviderForm): boolean {
+  return type === "anonymous" || (type === "jwt" && hasPermission);
+}
+
+/** Without a user, queries that name the caller reach nothing, which says nothing about them. */
+function isWantedFor(app: string, form: ProviderForm, user: TriedUser): Promise<boolean> {
+  const permissions = permissionsOf(form.permission);
+  const isNamed = user.userId.trim() !== "" || user.claims.trim() !== "";
+  return isWanted(app, isNamed ? permissions : withoutCaller(permissions), callerOf(user));
+}
+
+function callerOf({ userId, claims }: TriedUser): TrialCaller {
   return {
     userId: userId.trim() === "" ? "someone" : userId.trim(),
     claims: claimsOf(claims) ?? {},

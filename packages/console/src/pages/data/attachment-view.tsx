@@ -10,7 +10,10 @@ import { type AttachmentToken, isAttachment, sizeText } from "../../values/show-
 
 const IMAGE = /\.(png|jpe?g|gif|webp|avif|svg)$/i;
 const TEXT = /\.(txt|md|json|csv|log|xml|yaml|yml)$/i;
-const TEXT_MAX = 4000;
+/** The beginning of a text that is shown. */
+const TEXT_BYTES_MAX = 4000;
+/** A larger image would fill the memory of the browser. */
+const IMAGE_BYTES_MAX = 20_000_000;
 const IMAGE_TYPES: Readonly<Record<string, string>> = { jpg: "jpeg", svg: "svg+xml" };
 
 export interface AttachmentViewProps {
@@ -43,12 +46,13 @@ function KnownAttachment({ app, token }: KnownAttachmentProps): VNode {
   }, [preview]);
   const show = async (): Promise<void> => {
     try {
-      setPreview(await previewOf(path, name));
+      setPreview(await previewOf(path, name, token.len));
     } catch (fault) {
       setError(ApiError.from(fault));
     }
   };
-  const hasPreview = IMAGE.test(name) || TEXT.test(name);
+  const isLarge = IMAGE.test(name) && token.len > IMAGE_BYTES_MAX;
+  const hasPreview = (IMAGE.test(name) && !isLarge) || TEXT.test(name);
   return (
     <span class="grow attachment-view">
       <span class="attachment-name">
@@ -58,6 +62,7 @@ function KnownAttachment({ app, token }: KnownAttachmentProps): VNode {
         {hasPreview && preview === undefined ? (
           <Button onClick={() => void show()}>Preview</Button>
         ) : null}
+        {isLarge ? <span class="muted">too large for a preview</span> : null}
         <a href={path} download={name}>
           Download
         </a>
@@ -74,11 +79,20 @@ function KnownAttachment({ app, token }: KnownAttachmentProps): VNode {
   );
 }
 
-async function previewOf(path: string, name: string): Promise<Preview> {
+async function previewOf(path: string, name: string, length: number): Promise<Preview> {
+  if (TEXT.test(name)) return { text: await beginningOf(path, length) };
   const response = await requestRaw(path);
-  if (TEXT.test(name)) return { text: (await response.text()).slice(0, TEXT_MAX) };
   const ending = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
   const type = `image/${IMAGE_TYPES[ending] ?? ending}`;
   const blob = new Blob([await response.arrayBuffer()], { type });
   return { image: URL.createObjectURL(blob) };
+}
+
+/** The rest of the content is not loaded. */
+async function beginningOf(path: string, length: number): Promise<string> {
+  const isLong = length > TEXT_BYTES_MAX;
+  const headers = { ...(isLong && { range: `bytes=0-${TEXT_BYTES_MAX - 1}` }) };
+  const bytes = await (await requestRaw(path, { headers })).arrayBuffer();
+  // A character at the end may be cut.
+  return new TextDecoder().decode(bytes, { stream: true });
 }

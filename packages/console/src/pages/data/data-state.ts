@@ -33,6 +33,8 @@ export interface DataState {
   readonly view: "table" | "json";
   /** Of the document that is open; undefined if there is none. */
   readonly id: unknown;
+  /** How the open document is shown. */
+  readonly panel: "fields" | "json";
 }
 
 export function dataState(): DataState {
@@ -55,6 +57,7 @@ export function dataState(): DataState {
     columns: query["columns"],
     view: query["view"] === "json" ? "json" : "table",
     id: parseId(query["id"]),
+    panel: query["panel"] === "json" ? "json" : "fields",
   };
 }
 
@@ -77,15 +80,9 @@ export function openDocument(id: unknown): void {
 }
 
 export function closeDocument(): void {
-  setQuery({ id: undefined });
+  setQuery({ id: undefined, panel: undefined });
 }
 
 export function shownColumns(rows: readonly Row[]): readonly (readonly string[])[] {
   return columnsOf(rows, route.value.query["columns"]);
-}
-
-/** An id as short text, with quotes only where it could be taken for another type. */
-export function idText(id: unknown): string {
-  const isPlain = typeof id === "string" && !/^(true|false|-?\d+|[[{"].*|)$/.test(id);
-  return isPlain ? id : stringifyExact(id);
 }

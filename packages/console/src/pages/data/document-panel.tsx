@@ -5,19 +5,20 @@
 import { stringifyExact } from "@bigpeer/client/exact-json";
 import { loadDocument } from "../../api/documents.ts";
 import { ApiError } from "../../api/request.ts";
+import { idText } from "../../data/document-page.ts";
 import type { Change } from "../../data/edit.ts";
 import { objectOf } from "../../data/edit.ts";
 import type { TypedField } from "../../data/typed-fields.ts";
 import { useEffect, useRef, useState, type VNode } from "../../kit/preact.ts";
 import { useLoad } from "../../kit/use-load.ts";
-import { hrefOf } from "../../route/router.ts";
+import { hrefOf, setQuery } from "../../route/router.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { confirmed } from "../../ui/dialog.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { pathText } from "../../values/names.ts";
-import { closeDocument, idText } from "./data-state.ts";
+import { closeDocument, dataState } from "./data-state.ts";
 import { dataVersion, runEdit } from "./edits.ts";
 import { FieldRow } from "./field-row.tsx";
 import { NewField } from "./new-field.tsx";
@@ -78,7 +79,7 @@ interface DocumentFieldsProps extends DocumentPanelProps {
 
 function DocumentFields(props: DocumentFieldsProps): VNode {
   const { app, collection, id, fields, onClone } = props;
-  const [isJson, setJson] = useState(false);
+  const isJson = dataState().panel === "json";
   const run = async (title: string, change: Change): Promise<ApiError | undefined> => {
     try {
       await runEdit(app, { title, collection, id, change });
@@ -90,10 +91,10 @@ function DocumentFields(props: DocumentFieldsProps): VNode {
   return (
     <>
       <div class="toolbar">
-        <Button isPressed={!isJson} onClick={() => setJson(false)}>
+        <Button isPressed={!isJson} onClick={() => setQuery({ panel: undefined })}>
           Fields
         </Button>
-        <Button isPressed={isJson} onClick={() => setJson(true)}>
+        <Button isPressed={isJson} onClick={() => setQuery({ panel: "json" })}>
           JSON
         </Button>
         <span class="grow" />

@@ -5,14 +5,14 @@
 import { stringifyExact } from "@bigpeer/client/exact-json";
 import type { Fields } from "../../api/execute.ts";
 import type { Sort } from "../../data/document-page.ts";
-import { formatSort } from "../../data/document-page.ts";
+import { formatSort, idText } from "../../data/document-page.ts";
 import type { TargetedKeyboardEvent, VNode } from "../../kit/preact.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Value } from "../../ui/value.tsx";
 import { pathText, valueAt } from "../../values/names.ts";
 import { kindOf } from "../../values/show-value.ts";
-import { documentHref, idText, openDocument, showFirstPage, shownColumns } from "./data-state.ts";
+import { documentHref, openDocument, showFirstPage, shownColumns } from "./data-state.ts";
 
 export interface DocumentTableProps {
   readonly rows: readonly Fields[];

@@ -5,15 +5,23 @@
 
 import { stringifyExact } from "@bigpeer/client/exact-json";
 import { type DocumentPage, loadPage } from "../../api/documents.ts";
+import type { Cursor } from "../../data/document-page.ts";
 import type { TypedField } from "../../data/typed-fields.ts";
 import { useEffect, useState, type VNode } from "../../kit/preact.ts";
 import { useShortcuts } from "../../kit/shortcuts.ts";
 import { useLoad } from "../../kit/use-load.ts";
 import { setQuery } from "../../route/router.ts";
+import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
 import { CollectionToolbar } from "./collection-toolbar.tsx";
-import { closeDocument, type DataState, dataState, openDocument } from "./data-state.ts";
+import {
+  closeDocument,
+  type DataState,
+  dataState,
+  openDocument,
+  showFirstPage,
+} from "./data-state.ts";
 import { DocumentPanel } from "./document-panel.tsx";
 import { DocumentJson, DocumentTable } from "./document-table.tsx";
 import { dataVersion } from "./edits.ts";
@@ -57,7 +65,9 @@ export function Documents({ app, collection, total }: DocumentsProps): VNode {
           {page.value === undefined ? null : (
             <>
               <DocumentList state={state} page={page.value} isLoading={page.isLoading} />
-              {rows.length === 0 ? <NoDocuments isFiltered={isFiltered} /> : null}
+              {rows.length === 0 ? (
+                <NoDocuments isFiltered={isFiltered} cursor={state.cursor} />
+              ) : null}
               <Pager
                 app={app}
                 collection={collection}
@@ -129,7 +139,20 @@ function DocumentList({ state, page, isLoading }: DocumentListProps): VNode | nu
   );
 }
 
-function NoDocuments({ isFiltered }: { readonly isFiltered: boolean }): VNode {
+interface NoDocumentsProps {
+  readonly isFiltered: boolean;
+  readonly cursor: Cursor | undefined;
+}
+
+function NoDocuments({ isFiltered, cursor }: NoDocumentsProps): VNode {
+  // Those of a later page may have been deleted since.
+  if (cursor !== undefined) {
+    return (
+      <Empty title="No documents on this page">
+        <Button onClick={() => showFirstPage({})}>First page</Button>
+      </Empty>
+    );
+  }
   return isFiltered ? (
     <Empty title="No document matches the filter" />
   ) : (

@@ -6,6 +6,7 @@
 import { stringifyExact } from "@bigpeer/client/exact-json";
 import type { Fields } from "../../api/execute.ts";
 import { ApiError } from "../../api/request.ts";
+import { idText } from "../../data/document-page.ts";
 import { fieldsLike, objectOf } from "../../data/edit.ts";
 import { parseDocument } from "../../data/ndjson.ts";
 import type { TypedField } from "../../data/typed-fields.ts";
@@ -16,7 +17,6 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
 import { TextArea, TextField } from "../../ui/field.tsx";
 import { kindOf } from "../../values/show-value.ts";
-import { idText } from "./data-state.ts";
 import { runEdit } from "./edits.ts";
 
 export interface InsertDialogProps {

@@ -2,9 +2,10 @@
  * The devices that the app remembers, the ones seen last first, also those that have left.
  */
 import { rowsOf } from "../../api/execute.ts";
-import { useState, type VNode } from "../../kit/preact.ts";
+import type { VNode } from "../../kit/preact.ts";
 import { useLoad } from "../../kit/use-load.ts";
-import { hrefOf } from "../../route/router.ts";
+import { useSettled } from "../../kit/use-settled.ts";
+import { hrefOf, route, setQuery } from "../../route/router.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
 import { TextField } from "../../ui/field.tsx";
@@ -22,10 +23,12 @@ const STATEMENT = `SELECT peerKeyString, deviceName, os, sdkVersion, credential,
   ORDER BY lastSeen DESC LIMIT ${SHOWN_MAX}`;
 
 export function KnownDevices({ app }: PageProps): VNode {
-  const [search, setSearch] = useState("");
-  const args = { search: search.trim().toLowerCase() };
-  const { value, error, reload } = useLoad(`${app} ${args.search}`, (signal) =>
-    rowsOf<KnownDevice>(app, STATEMENT, { args, signal }),
+  const { search = "" } = route.value.query;
+  const args = { search: useSettled(search).trim().toLowerCase() };
+  const { value, error, reload } = useLoad(
+    `${app} ${args.search}`,
+    (signal) => rowsOf<KnownDevice>(app, STATEMENT, { args, signal }),
+    { isKept: true },
   );
   return (
     <>
@@ -37,7 +40,7 @@ export function KnownDevices({ app }: PageProps): VNode {
             type="search"
             placeholder="Name or key"
             value={search}
-            onInput={setSearch}
+            onInput={(text) => setQuery({ search: text }, { replace: true })}
           />
         </div>
         <span class="muted">The {SHOWN_MAX} devices seen last.</span>

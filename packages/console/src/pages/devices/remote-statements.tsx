@@ -6,7 +6,7 @@ import { ofApp } from "../../api/session.ts";
 import { type TargetedKeyboardEvent, useState, type VNode } from "../../kit/preact.ts";
 import { stored } from "../../kit/stored.ts";
 import { useAction } from "../../kit/use-action.ts";
-import { route } from "../../route/router.ts";
+import { route, setQuery } from "../../route/router.ts";
 import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { ErrorMessage } from "../../ui/error-message.tsx";
@@ -16,7 +16,7 @@ import { DeviceField } from "./device-field.tsx";
 import { RemoteResults } from "./remote-results.tsx";
 import { type RemoteForm, type RemoteResult, remoteRequest } from "./remote-statement.ts";
 
-const TARGETS = [
+const TARGETS: readonly { readonly value: RemoteForm["target"]; readonly title: string }[] = [
   { value: "all", title: "All connected devices" },
   { value: "one", title: "One device" },
   { value: "condition", title: "Devices for which a condition holds" },
@@ -26,20 +26,10 @@ const TARGETS = [
 const lastStatement = stored("remoteStatement", "", (value) => typeof value === "string");
 
 export function RemoteStatements({ app }: PageProps): VNode {
-  const { device = "" } = route.value.query;
-  const [form, setForm] = useState<RemoteForm>(() => ({
-    target: device === "" ? "all" : "one",
-    device,
-    condition: "",
-    statement: lastStatement.value,
-    args: "",
-  }));
+  const [args, setArgs] = useState("");
+  const form = { ...targetInRoute(), statement: lastStatement.value, args };
   const [results, setResults] = useState<readonly RemoteResult[]>();
   const action = useAction();
-  const change = (changes: Partial<RemoteForm>): void => {
-    setForm({ ...form, ...changes });
-    if (changes.statement !== undefined) lastStatement.value = changes.statement;
-  };
   const run = (): void => void action.run(async () => setResults(await runRemotely(app, form)));
   const keyDown = (event: TargetedKeyboardEvent<HTMLTextAreaElement>): void => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
@@ -55,13 +45,15 @@ export function RemoteStatements({ app }: PageProps): VNode {
           run();
         }}
       >
-        <Targets app={app} form={form} onChange={change} />
+        <Targets app={app} form={form} />
         <TextArea
           label="Statement"
           rows={4}
           placeholder="SELECT COUNT(*) AS n FROM orders"
           value={form.statement}
-          onInput={(statement) => change({ statement })}
+          onInput={(statement) => {
+            lastStatement.value = statement;
+          }}
           onKeyDown={keyDown}
         />
         <TextField
@@ -69,7 +61,7 @@ export function RemoteStatements({ app }: PageProps): VNode {
           isCode
           placeholder='{"open": true}'
           value={form.args}
-          onInput={(args) => change({ args })}
+          onInput={setArgs}
         />
         <div class="toolbar">
           <Button kind="primary" icon="play" isSubmit isDisabled={action.isRunning}>
@@ -94,27 +86,39 @@ export function RemoteStatements({ app }: PageProps): VNode {
   );
 }
 
+type Target = Pick<RemoteForm, "target" | "device" | "condition">;
+
+/** The devices, as the address names them. */
+function targetInRoute(): Target {
+  const { target = "", device = "", condition = "" } = route.value.query;
+  const named = TARGETS.find(({ value }) => value === target)?.value;
+  return { target: named ?? (device === "" ? "all" : "one"), device, condition };
+}
+
+function changeTarget(changes: Partial<Target>): void {
+  setQuery(changes, { replace: true });
+}
+
 interface TargetsProps {
   readonly app: string;
   readonly form: RemoteForm;
-  readonly onChange: (changes: Partial<RemoteForm>) => void;
 }
 
-function Targets({ app, form, onChange }: TargetsProps): VNode {
+function Targets({ app, form }: TargetsProps): VNode {
   return (
     <div class="form-grid">
       <SelectField
         label="Devices"
         value={form.target}
         choices={TARGETS}
-        onChange={(target) => onChange({ target: target as RemoteForm["target"] })}
+        onChange={(target) => changeTarget({ target: target as Target["target"] })}
       />
       {form.target === "one" ? (
         <DeviceField
           app={app}
           label="Device"
           value={form.device}
-          onChange={(device) => onChange({ device })}
+          onChange={(device) => changeTarget({ target: "one", device })}
         />
       ) : null}
       {form.target === "condition" ? (
@@ -123,7 +127,7 @@ function Targets({ app, form, onChange }: TargetsProps): VNode {
           isCode
           placeholder="os = 'linux' AND peerMetadata.store = 'Köln'"
           value={form.condition}
-          onInput={(condition) => onChange({ condition })}
+          onInput={(condition) => changeTarget({ condition })}
         />
       ) : null}
     </div>

@@ -3,7 +3,8 @@
  */
 import type { Chart, ChartData } from "../../charts/uplot.ts";
 import { greatest, sampled, type TimeSeries } from "../../data/time-series.ts";
-import { useEffect, useRef, useState, type VNode } from "../../kit/preact.ts";
+import { useEffect, useRef, type VNode } from "../../kit/preact.ts";
+import { route, setQuery } from "../../route/router.ts";
 import { theme } from "../../shell/theme.ts";
 import { Button } from "../../ui/button.tsx";
 import { sizeText } from "../../values/show-value.ts";
@@ -57,19 +58,29 @@ const CHARTS: readonly ChartDefinition[] = [
     format: milliseconds,
   },
   { title: "Peers", lines: [{ title: "connected", name: "peers" }], format: plain },
-  { title: "Sync lag", lines: [{ title: "lag", name: "syncLagMs" }], format: milliseconds },
+  {
+    title: "Sync lag",
+    lines: [
+      { title: "peers", name: "syncLagMs" },
+      { title: "links", name: "linkLagMs" },
+    ],
+    format: milliseconds,
+  },
   { title: "Memory", lines: [{ title: "resident", name: "memoryBytes" }], format: sizeText },
 ];
 
 export function Charts({ series }: { readonly series: TimeSeries }): VNode {
-  const [isTable, setTable] = useState(false);
+  const isTable = route.value.query["view"] === "tables";
   return (
     <section class="overview-part" aria-labelledby="overview-hour">
       <div class="toolbar">
         <h2 id="overview-hour" class="grow">
           Last hour
         </h2>
-        <Button isPressed={isTable} onClick={() => setTable(!isTable)}>
+        <Button
+          isPressed={isTable}
+          onClick={() => setQuery({ view: isTable ? undefined : "tables" })}
+        >
           Show as tables
         </Button>
       </div>

@@ -59,14 +59,16 @@ function Tiles({ overview }: { readonly overview: Overview }): VNode {
   return (
     <dl class="tiles">
       <Tile title="Apps">{countText(overview.apps.count)}</Tile>
-      <Tile title="Documents">
-        {overview.documents === null ? "—" : countText(overview.documents)}
+      <Tile title="Documents" note={isCounted(overview) ? "" : "not all apps are counted"}>
+        {overview.documents === null
+          ? "—"
+          : atLeast(countText(overview.documents), isCounted(overview))}
       </Tile>
       <Tile
         title="Data on disk"
         note={disk.freeBytes === null ? "" : `${sizeText(disk.freeBytes)} free`}
       >
-        {disk.dataBytes === null ? "—" : sizeText(disk.dataBytes)}
+        {disk.dataBytes === null ? "—" : atLeast(sizeText(disk.dataBytes), isAllShown(overview))}
       </Tile>
       <Tile title="Peers">{countText(overview.peers)}</Tile>
       <Tile title="Requests a second">
@@ -75,6 +77,7 @@ function Tiles({ overview }: { readonly overview: Overview }): VNode {
       <Tile title="Commit latency">{ms("commitMs")}</Tile>
       <Tile title="Event-loop delay">{ms("loopDelayMs")}</Tile>
       <Tile title="Sync lag">{ms("syncLagMs")}</Tile>
+      <Tile title="Link lag">{linkLag(now?.["linkLagSeconds"])}</Tile>
       <Tile title="Last backup">
         <Time at={overview.lastBackupAt} />
       </Tile>
@@ -83,6 +86,23 @@ function Tiles({ overview }: { readonly overview: Overview }): VNode {
       </Tile>
     </dl>
   );
+}
+
+/** The sums are of the apps that the server shows one by one. */
+function isAllShown({ apps }: Overview): boolean {
+  return apps.count <= apps.shown.length;
+}
+
+function isCounted(overview: Overview): boolean {
+  return isAllShown(overview) && overview.apps.shown.every(({ documents }) => documents !== null);
+}
+
+function atLeast(text: string, isExact: boolean): string {
+  return isExact ? text : `at least ${text}`;
+}
+
+function linkLag(seconds: number | null | undefined): string {
+  return seconds === null || seconds === undefined ? "—" : durationText(seconds * 1000);
 }
 
 interface TileProps {

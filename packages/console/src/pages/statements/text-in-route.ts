@@ -1,6 +1,7 @@
 /**
  * Keeps the text of the editor in the address, so that a copied address opens it elsewhere, and two
- * tabs of a browser do not take each other's text at a reload.
+ * tabs of a browser do not take each other's text at a reload. Between a change and a pause in typing
+ * the address has no text: a reload then takes the draft, which has all of it.
  */
 import { useEffect, useRef } from "../../kit/preact.ts";
 import { route, setQuery } from "../../route/router.ts";
@@ -15,11 +16,22 @@ export function useTextInRoute(session: StatementSession): void {
   // What this page put there: later typing must not be undone by it.
   const written = useRef<string | undefined>(undefined);
   useEffect(() => {
-    // From a link, or by the buttons of the browser.
-    if (statement === undefined || statement === written.current) return;
+    const isKnown = statement === undefined || statement === written.current;
     written.current = statement;
-    if (statement !== session.text.peek()) session.write(statement, args ?? "");
+    if (isKnown) return;
+    // From a link, or by the buttons of the browser.
+    const isShown = statement === session.text.peek() && (args ?? "") === session.args.peek();
+    if (!isShown) session.write(statement, args ?? "");
   }, [statement, args]);
+  useEffect(() => {
+    const stops = [
+      session.text.subscribe((text) => dropOlder("statement", text)),
+      session.args.subscribe((text) => dropOlder("args", text)),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }, [session]);
   const text = session.text.value;
   const argsText = session.args.value;
   useEffect(() => {
@@ -31,4 +43,11 @@ export function useTextInRoute(session: StatementSession): void {
     }, TYPING_PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text, argsText]);
+}
+
+/** Takes the statement out of the address once a part of it has changed. */
+function dropOlder(name: "statement" | "args", text: string): void {
+  const { statement, [name]: kept = "" } = route.peek().query;
+  if (statement === undefined || kept === text) return;
+  setQuery({ statement: undefined, args: undefined }, { replace: true });
 }

@@ -44,7 +44,7 @@ export class Task<R extends TaskRequest, T, Result> implements Preparation, Task
       text: kind.labelOf(request),
       requestType: kind.requestType,
       appId: context.appId,
-      credential: request.authority?.credential,
+      credential: request.caller ?? request.authority?.credential,
       budget: this.budget,
     });
   }

@@ -91,6 +91,18 @@ describe("requests", () => {
     expect(() => namesake.look()).toThrow(/cancelled/);
   });
 
+  test("[P18] with the permissions of others, but not by them, are not shown to them", async () => {
+    const { as, runner } = await bench();
+    const ada = as(OWN);
+    const statement = "SELECT 'seen by the admin' AS x FROM system:dual";
+    await runner.execute({ statement, authority: authorityOf(OWN), caller: "admin" });
+    await ada.rows("SELECT 'of ada' AS x FROM system:dual");
+    const own = await ada.column(HISTORY);
+    expect(own).toContain("SELECT 'of ada' AS x FROM system:dual");
+    expect(own).not.toContain(statement);
+    expect(columnOf((await runner.execute({ statement: HISTORY })).items)).toContain(statement);
+  });
+
   test("[P18] of others cannot be deleted from the history", async () => {
     const { as, runner } = await bench();
     await as({}, {}, "bob").rows("SELECT 'of bob' AS x FROM system:dual");
