@@ -12,6 +12,7 @@ import {
   checkMeta,
   completionOf,
   DatabaseGone,
+  isTransient,
   META_KEY,
   nameOf,
   openDatabase,
@@ -153,10 +154,7 @@ export class IndexedConnection {
 
   #isRetried(error: unknown): boolean {
     if (this.#end !== undefined || this.#isClosed || error instanceof PeerError) return false;
-    const name = nameOf(error);
-    // InvalidStateError: the connection is closing. AbortError: it was closed during a transaction,
-    // which may be written all the same; the event that says so comes later.
-    return name === "InvalidStateError" || name === "UnknownError" || name === "AbortError";
+    return isTransient(error);
   }
 
   #fault(error: unknown): PeerError {

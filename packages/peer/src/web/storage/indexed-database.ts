@@ -112,6 +112,15 @@ export function nameOf(error: unknown): string {
   return typeof error === "object" && error !== null && "name" in error ? String(error.name) : "";
 }
 
+/**
+ * Whether a browser's error may be gone at the next attempt. InvalidStateError: the connection is
+ * closing. AbortError: it was closed during a transaction, which may be written all the same; the
+ * event that says so comes later.
+ */
+export function isTransient(error: unknown): boolean {
+  return ["InvalidStateError", "UnknownError", "AbortError"].includes(nameOf(error));
+}
+
 function createStores(database: IndexedDatabase, id: string): void {
   for (const name of [STORES.page, STORES.log]) database.createObjectStore(name);
   const meta: MetaRecord = { product: "bigpeer", format: FORMAT_VERSION, id, sequence: 0 };
