@@ -312,7 +312,11 @@ for (const { name, absence } of browsers) {
       await older.run("peer.sync.start()");
       await older.rows(INSERT("a"));
       await older.run(WRITE_ON);
+      const busy = await tabs.openTab();
+      await busy.beginTransaction("never");
       const newer = await tabs.openTab({ build: "newer" });
+      expect(await busy.run("ended")).toBe("store.busy");
+      expect(await busy.run(COUNT_IN_TRANSACTION)).toBe(1);
       expect(await newer.rows(IDS)).toEqual(ids("a"));
       await older.until(
         `peer.presence.graph.localPeer.sdkVersion.endsWith("/${NEWER_VERSION}") && ${CONNECTED}`,
@@ -330,7 +334,7 @@ for (const { name, absence } of browsers) {
       await newer.page.close();
       await late.rows(INSERT("d"));
       await older.until("seen.at(-1)", ["a", "b", "c", "d"]);
-      for (const tab of [older, late]) expect(await tab.run("events")).toEqual([]);
+      for (const tab of [older, busy, late]) expect(await tab.run("events")).toEqual([]);
     },
   );
 
