@@ -85,6 +85,13 @@ function rowsAgain(tab: PeerTab, statement: string): Promise<unknown> {
   })()`);
 }
 
+/** Ends the process of a tab. */
+async function crash({ page }: PeerTab): Promise<void> {
+  const session = await page.createCDPSession();
+  // It has no answer: the tab is gone.
+  session.send("Page.crash", {}).catch(() => {});
+}
+
 async function setFrozen({ page }: PeerTab, isFrozen: boolean): Promise<void> {
   const session = await page.createCDPSession();
   await session.send("Page.setWebLifecycleState", { state: isFrozen ? "frozen" : "active" });
@@ -577,6 +584,29 @@ for (const { name, absence } of browsers) {
       expect(await rowsAgain(other, IDS)).toEqual(ids("a", "b", "c", "d"));
       expect(await tab.run("peer.sync.isActive")).toBe(false);
       for (const each of [tab, other]) expect(await each.run("events")).toEqual([]);
+    },
+  );
+
+  test.runIf(isChromium)(
+    `${name}: the transaction of a tab that crashes is rolled back at once${because}`,
+    async () => {
+      const tabs = await openTabs();
+      const [one, crashed, other] = [
+        await tabs.openTab(),
+        await tabs.openTab(),
+        await tabs.openTab(),
+      ];
+      await other.run(OBSERVE);
+      await crashed.beginTransaction("a");
+      const waiting = one.run(COUNT_IN_TRANSACTION);
+      const crashedMs = performance.now();
+      await crash(crashed);
+      expect(await waiting).toBe(0);
+      // A frozen tab would have 5 s.
+      expect(performance.now() - crashedMs).toBeLessThan(4_000);
+      await one.rows(INSERT("b"));
+      await other.until("seen.at(-1)", ["b"]);
+      for (const tab of [one, other]) expect(await tab.run("events")).toEqual([]);
     },
   );
 
