@@ -3,6 +3,7 @@
  * browsers show the rest (tabs.long.test.ts).
  */
 
+import { BroadcastChannel } from "node:worker_threads";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { PAGE_PROTOCOL } from "../../src/web/messages.ts";
 import { isNewer, type Ownership, ownDatabase } from "../../src/web/worker/database-owner.ts";
@@ -30,9 +31,10 @@ function attempt(): {
   const channel = new BroadcastChannel(database);
   onTestFinished(() => channel.close());
   const heard: { kind: string; asker: string }[] = [];
-  channel.addEventListener("message", (event) => {
-    heard.push((event as MessageEvent<{ kind: string; asker: string }>).data);
-  });
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- its types have no other.
+  channel.onmessage = ({ data }: { readonly data: { kind: string; asker: string } }): void => {
+    heard.push(data);
+  };
   const outcome = ownDatabase({
     database,
     self: { url: "/mine.js", version: "1.9.0" },
