@@ -4,7 +4,7 @@
  * the management listener.
  *
  * A bundle of the files that are built now is left alone, so that a set-up loses no time. The stamp
- * is written last: an interrupted build is none. `setup.mjs` calls it.
+ * is written last: an interrupted build is none. `npm run build` runs it; setup.mjs calls it.
  */
 import { createHash } from "node:crypto";
 import {

@@ -19,3 +19,16 @@ export interface BundledSdkFile {
 }
 
 export function bundleSdkFile(name: SdkFile): Promise<BundledSdkFile>;
+
+export interface SdkFolders {
+  /** In the package of the peer. */
+  readonly target: string;
+  /** In the server, with a stamp. */
+  readonly copy: string;
+}
+
+/** Bundles all files into the folders, unless they are there and up to date. */
+export function buildSdk(
+  folders?: SdkFolders,
+  bundle?: (name: SdkFile) => Promise<Pick<BundledSdkFile, "code">>,
+): Promise<void>;

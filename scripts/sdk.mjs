@@ -5,8 +5,9 @@
  * peer has the files in dist/sdk, and the server has a copy that it serves at /sdk/.
  *
  * It bundles the sources: the compiler would hide the comments by which `import()` is left alone by
- * the bundlers of apps. A bundle of the files that are built now is left alone, so that a set-up
- * loses no time. The stamp is written last: an interrupted build is none.
+ * the bundlers of apps. A bundle that this script and this bundler made of the files that are built
+ * now is left alone, so that a set-up loses no time. The stamp is written last: an interrupted build
+ * is none.
  *
  * `npm run build` runs it; setup.mjs calls it.
  */
@@ -24,8 +25,10 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const target = join(root, "packages", "peer", "dist", "sdk");
-const copy = join(root, "packages", "server", "dist", "sdk");
+const FOLDERS = {
+  target: join(root, "packages", "peer", "dist", "sdk"),
+  copy: join(root, "packages", "server", "dist", "sdk"),
+};
 const STAMP = "stamp.json";
 
 /** The source of each file. */
@@ -54,13 +57,15 @@ const SHARED = {
 /** Packages whose code is in the bundles. */
 const SOURCES = ["protocol", "engine", "peer"];
 
-export async function buildSdk() {
-  const stamp = JSON.stringify(SOURCES.map((name) => newest(join(root, "packages", name, "dist"))));
-  if (isBuilt(stamp)) return;
+/** A test gives other folders, and what stands for the bundler. */
+export async function buildSdk(folders = FOLDERS, bundle = bundleSdkFile) {
+  const { target, copy } = folders;
+  const stamp = stampOf();
+  if (isBuilt(folders, stamp)) return;
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
   for (const name of Object.keys(ENTRIES)) {
-    const { code } = await bundleSdkFile(name);
+    const { code } = await bundle(name);
     writeFileSync(join(target, `${name}.js`), code);
   }
   rmSync(copy, { recursive: true, force: true });
@@ -115,16 +120,32 @@ function unmarked(code) {
   return code.replaceAll(/(?<=\w)\/\* @__PURE__ \*\/|\/\* @__PURE__ \*\/ /g, "");
 }
 
-function isBuilt(stamp) {
+/** What the bundles depend on: the built packages, this script, and the bundler. */
+function stampOf() {
+  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  return JSON.stringify([
+    ...SOURCES.map((name) => newest(join(root, "packages", name, "dist"))),
+    statSync(fileURLToPath(import.meta.url)).mtimeMs,
+    lock.packages["node_modules/rolldown"].version,
+  ]);
+}
+
+function isBuilt({ target, copy }, stamp) {
   const path = join(copy, STAMP);
-  return existsSync(target) && existsSync(path) && readFileSync(path, "utf8") === stamp;
+  if (!existsSync(path) || readFileSync(path, "utf8") !== stamp) return false;
+  const names = Object.keys(ENTRIES).map((name) => `${name}.js`);
+  return [target, copy].every((folder) => names.every((name) => existsSync(join(folder, name))));
 }
 
 /** The number of files below a folder, and when the last of them was written. */
 function newest(folder) {
   let [count, at] = [0, 0];
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile() || !entry.name.endsWith(".js") || entry.parentPath.startsWith(target))
+    if (
+      !entry.isFile() ||
+      !entry.name.endsWith(".js") ||
+      entry.parentPath.startsWith(FOLDERS.target)
+    )
       continue;
     count++;
     at = Math.max(at, statSync(join(entry.parentPath, entry.name)).mtimeMs);

@@ -2,10 +2,13 @@
  * The files of the SDK for browsers: nothing of Node in them, each within its size, and patterns
  * apart. They are bundled here as the set-up does it.
  */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { parseSync } from "vite";
-import { expect, test } from "vitest";
-import { bundleSdkFile } from "../../../scripts/sdk.mjs";
+import { expect, onTestFinished, test } from "vitest";
+import { buildSdk, bundleSdkFile } from "../../../scripts/sdk.mjs";
 
 /** Each file with the kilobytes that it may have after gzip. */
 const FILES = [
@@ -43,4 +46,31 @@ test("marks by which bundlers leave an import alone are kept", async () => {
   const marked = /import\(\s*\/\* webpackIgnore: true \*\/\s*\/\* @vite-ignore \*\//g;
   expect(code.match(marked)).toHaveLength(1);
   expect(code).not.toContain("__PURE__");
+});
+
+test("files that are built are left alone, unless one is missing or something else would make them", async () => {
+  const home = mkdtempSync(join(tmpdir(), "bigpeer-sdk-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const folders = { target: join(home, "peer"), copy: join(home, "server") };
+  const stamp = join(folders.copy, "stamp.json");
+  let count = 0;
+  const build = async (): Promise<number> => {
+    count = 0;
+    await buildSdk(folders, async (name) => ({ code: `${name} ${++count}` }));
+    return count;
+  };
+  expect(await build()).toBe(8);
+  expect(readdirSync(folders.copy)).toHaveLength(9);
+  expect(await build()).toBe(0);
+  for (const folder of [folders.target, folders.copy]) {
+    rmSync(join(folder, "bigpeer-explain.js"));
+    expect(await build()).toBe(8);
+    expect(readFileSync(join(folder, "bigpeer-explain.js"), "utf8")).toMatch(/^bigpeer-explain/);
+  }
+  const { version } = JSON.parse(
+    readFileSync(new URL("../../../node_modules/rolldown/package.json", import.meta.url), "utf8"),
+  ) as { version: string };
+  expect(readFileSync(stamp, "utf8")).toContain(JSON.stringify(version));
+  writeFileSync(stamp, readFileSync(stamp, "utf8").replace(version, "0.0.1"));
+  expect(await build()).toBe(8);
 });

@@ -84,7 +84,7 @@ export interface TextPlace {
  */
 export interface ErrorDetails {
   /** Where in the input the fault is, for instance `fields.price` or `line 2, column 8`. */
-  readonly at?: string;
+  readonly at?: string | undefined;
   /** The same for a statement; `at` is then made from it. */
   readonly place?: TextPlace | undefined;
   /** What would have been valid there. */
@@ -137,10 +137,7 @@ export class PeerError extends Error {
     const at = details.at ?? (details.place && describePlace(details.place));
     const place = at === undefined ? "" : ` at ${at}`;
     const hint = details.hint === undefined ? "" : `; ${details.hint}`;
-    super(
-      message + place + hint,
-      details.cause === undefined ? undefined : { cause: details.cause },
-    );
+    super(message + place + hint, details.cause === undefined ? undefined : details);
     this.name = "PeerError";
     this.code = code;
     this.at = at;

@@ -4,7 +4,7 @@
  * The browser can clone an Error, but not the fields of a PeerError.
  */
 
-import { type ErrorCode, type ErrorDetails, PeerError, type TextPlace } from "@bigpeer/protocol";
+import { type ErrorCode, PeerError, type TextPlace } from "@bigpeer/protocol";
 
 export interface SentError {
   readonly name: string;
@@ -28,17 +28,10 @@ export function sentError(error: unknown): SentError {
 }
 
 export function errorFrom({ name, message, code, ...rest }: SentError): Error {
-  if (code !== undefined) return new PeerError(code, message, detailsOf(rest));
+  if (code !== undefined) return new PeerError(code, message, rest);
   const error = new Error(message);
   error.name = name;
   return error;
-}
-
-function detailsOf({
-  at,
-  ...rest
-}: Pick<SentError, "at" | "place" | "expected" | "hint">): ErrorDetails {
-  return at === undefined ? rest : { ...rest, at };
 }
 
 /** For a page and a worker of different builds that do not understand each other. */

@@ -3,7 +3,7 @@
  * on it, driven by the events of the run.
  *
  * Transactions are aborted, meet the quota, or lose their connection, before or after they were
- * committed. A crash takes away the newest relaxed ones. After each crash the content must be that
+ * committed. A read of an opening fails for a moment. A crash takes away the newest relaxed ones. After each crash the content must be that
  * after one of the commits, and no strict one may be missing (K89). The disk of the machine follows
  * the content, because the simulator looks at it.
  */
@@ -36,6 +36,10 @@ const COMMIT_MS = 1;
 /** How many of a thousand transactions lose their connection, which the storage must not show. */
 const DROPS_PER_MILLE = 10;
 
+/** How many of a thousand reads fail, at most twice in an opening: its third attempt succeeds. */
+const READ_FAULTS_PER_MILLE = 50;
+const READ_FAULTS_MAX = 2;
+
 /** A commit that grows, for the question whether the quota is reached. */
 const GROWING: Writes = new Map([["a", 1]]);
 
@@ -55,6 +59,7 @@ export class IndexedMedium implements SimMedium {
   #begun: Writes | undefined;
   #failure: TransactionFault | undefined;
   #openings = 0;
+  #readFaults = 0;
   #nextMs = 0;
 
   constructor(node: SimNode) {
@@ -65,6 +70,7 @@ export class IndexedMedium implements SimMedium {
   async open(): Promise<KeyValue> {
     const { life, disk, name } = this.#node;
     const isNew = this.#follower !== disk;
+    this.#readFaults = 0;
     if (isNew) this.#disk = this.#newDisk();
     const opened = await openIndexedKeyValue({
       name: NAME,
@@ -104,6 +110,7 @@ export class IndexedMedium implements SimMedium {
   #newDisk(): SimulatedDisk {
     const disk = new SimulatedDisk((task) => this.#later(task));
     disk.faultAt = () => this.#faultOf();
+    disk.readFault = () => this.#readFaultOf();
     return disk;
   }
 
@@ -131,6 +138,14 @@ export class IndexedMedium implements SimMedium {
     if (refusal !== undefined) return refusal === "store.full" ? "quota" : "abort";
     if (random.below(1000) >= DROPS_PER_MILLE) return undefined;
     return random.pick(["unknown", "closed", "closed after commit"]);
+  }
+
+  #readFaultOf(): string | undefined {
+    const { random } = this.#node;
+    if (this.#readFaults === READ_FAULTS_MAX) return undefined;
+    if (random.below(1000) >= READ_FAULTS_PER_MILLE) return undefined;
+    this.#readFaults++;
+    return random.pick(["UnknownError", "InvalidStateError", "AbortError"]);
   }
 
   /** A commit is acknowledged, or refused. */

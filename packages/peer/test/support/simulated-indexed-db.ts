@@ -56,6 +56,8 @@ export class SimulatedDisk {
   faultAt: (end: TransactionEnd) => TransactionFault | undefined = () => undefined;
   /** Asked before a database is opened: the name of an error. */
   openFault: () => string | undefined = () => undefined;
+  /** Asked at each request of a readonly transaction: the name of an error. */
+  readFault: () => string | undefined = () => undefined;
   transactionCount = 0;
   /** How each relaxed transaction since the last strict one is undone. */
   #unsynced: Undo[] = [];
@@ -289,6 +291,8 @@ class SimulatedTransaction extends EventTarget implements IndexedTransaction {
     this.#requests.push(() => {
       let result: T;
       try {
+        const fault = this.#durability === undefined ? this.#db.readFault() : undefined;
+        if (fault !== undefined) throw faultOf(fault);
         result = work(this.undos);
       } catch (error) {
         request.fail(error as IndexedFault);

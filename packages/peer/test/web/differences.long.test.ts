@@ -11,6 +11,15 @@ import { browsers, sharedBrowsers } from "../support/real-browsers.ts";
 
 const sharedBrowser = sharedBrowsers();
 
+/** Each of them throws on Node. */
+const CALLS_AFTER_CLOSE = [
+  "peer.sync.start()",
+  `peer.store.registerObserver("SELECT * FROM t", () => {})`,
+  `peer.sync.registerSubscription("SELECT * FROM t")`,
+  "peer.presence.setPeerMetadata({})",
+  "peer.presence.observe(() => {})",
+];
+
 for (const { name, absence } of browsers) {
   test.runIf(absence === undefined)(
     `${name}: a page differs from Node as the guide says`,
@@ -56,8 +65,19 @@ for (const { name, absence } of browsers) {
       await tab.until("calls", 2);
       expect(await ended).toEqual(["store.busy", expect.stringContaining("another transaction")]);
       await tab.run("peer.close()");
-      await tab.run("events.length = 0, peer.sync.start()");
-      await tab.until("events.length", 1);
+      // After the end of the peer.
+      const status = "[peer.sync.isActive, peer.sync.status.state]";
+      expect(await tab.run(status)).toEqual([false, "stopped"]);
+      for (const call of CALLS_AFTER_CLOSE) {
+        await tab.run(`void (events.length = 0, ${call})`);
+        await tab.until("events.map((text) => text.split(':')[0])", ["store.closed"]);
+      }
+      expect(
+        await tab.run(`new Promise((resolve) => {
+        peer.store.registerObserver("SELECT * FROM t", {}, () => {}, ({ code }) => resolve(code));
+      })`),
+      ).toBe("store.closed");
+      await tab.run("peer.sync.stop()");
     },
   );
 

@@ -85,6 +85,13 @@ function rowsAgain(tab: PeerTab, statement: string): Promise<unknown> {
   })()`);
 }
 
+/** Ends the process of a tab. */
+async function crash({ page }: PeerTab): Promise<void> {
+  const session = await page.createCDPSession();
+  // It has no answer: the tab is gone.
+  session.send("Page.crash", {}).catch(() => {});
+}
+
 async function setFrozen({ page }: PeerTab, isFrozen: boolean): Promise<void> {
   const session = await page.createCDPSession();
   await session.send("Page.setWebLifecycleState", { state: isFrozen ? "frozen" : "active" });
@@ -312,7 +319,11 @@ for (const { name, absence } of browsers) {
       await older.run("peer.sync.start()");
       await older.rows(INSERT("a"));
       await older.run(WRITE_ON);
+      const busy = await tabs.openTab();
+      await busy.beginTransaction("never");
       const newer = await tabs.openTab({ build: "newer" });
+      expect(await busy.run("ended")).toBe("store.busy");
+      expect(await busy.run(COUNT_IN_TRANSACTION)).toBe(1);
       expect(await newer.rows(IDS)).toEqual(ids("a"));
       await older.until(
         `peer.presence.graph.localPeer.sdkVersion.endsWith("/${NEWER_VERSION}") && ${CONNECTED}`,
@@ -330,7 +341,7 @@ for (const { name, absence } of browsers) {
       await newer.page.close();
       await late.rows(INSERT("d"));
       await older.until("seen.at(-1)", ["a", "b", "c", "d"]);
-      for (const tab of [older, late]) expect(await tab.run("events")).toEqual([]);
+      for (const tab of [older, busy, late]) expect(await tab.run("events")).toEqual([]);
     },
   );
 
@@ -573,6 +584,29 @@ for (const { name, absence } of browsers) {
       expect(await rowsAgain(other, IDS)).toEqual(ids("a", "b", "c", "d"));
       expect(await tab.run("peer.sync.isActive")).toBe(false);
       for (const each of [tab, other]) expect(await each.run("events")).toEqual([]);
+    },
+  );
+
+  test.runIf(isChromium)(
+    `${name}: the transaction of a tab that crashes is rolled back at once${because}`,
+    async () => {
+      const tabs = await openTabs();
+      const [one, crashed, other] = [
+        await tabs.openTab(),
+        await tabs.openTab(),
+        await tabs.openTab(),
+      ];
+      await other.run(OBSERVE);
+      await crashed.beginTransaction("a");
+      const waiting = one.run(COUNT_IN_TRANSACTION);
+      const crashedMs = performance.now();
+      await crash(crashed);
+      expect(await waiting).toBe(0);
+      // A frozen tab would have 5 s.
+      expect(performance.now() - crashedMs).toBeLessThan(4_000);
+      await one.rows(INSERT("b"));
+      await other.until("seen.at(-1)", ["b"]);
+      for (const tab of [one, other]) expect(await tab.run("events")).toEqual([]);
     },
   );
 

@@ -26,12 +26,19 @@ type ShownListener = (event: { readonly persisted: boolean }) => void;
 /** Of the page: `pagehide` and `pageshow`. */
 const listeners = new Map<string, ShownListener>();
 
+/** The locks of the page, and whether it has them still. */
+const pageLocks = new Map<string, boolean>();
+
 const OPTIONS = { appId: "app", name: "default" } as PageOptions;
 
 beforeEach(() => {
   // Locks of pages are had at once, and those of workers are never released.
-  const request = (name: string, _: object, held: () => Promise<void>): Promise<void> =>
-    name.startsWith("bigpeer-page:") ? held() : new Promise(() => {});
+  pageLocks.clear();
+  const request = (name: string, _: object, held: () => Promise<void>): Promise<void> => {
+    if (!name.startsWith("bigpeer-page:")) return new Promise(() => {});
+    pageLocks.set(name, true);
+    return held().then(() => void pageLocks.set(name, false));
+  };
   vi.stubGlobal("navigator", { locks: { request } });
   vi.stubGlobal("addEventListener", (event: string, listener: ShownListener) => {
     listeners.set(event, listener);
@@ -178,4 +185,98 @@ test("a page that is closed while the browser keeps it waits no longer", async (
   const connected = link.connected().catch((error: unknown) => error);
   await link.close();
   expect(await connected).toMatchObject({ code: "store.closed" });
+});
+
+/** A worker that answers an `open` when the test says so. It keeps what it received. */
+class SlowWorker {
+  readonly received: PageMessage[] = [];
+  readonly #port: MessagePort;
+  readonly #connected: WorkerPort;
+
+  constructor() {
+    const { port1, port2 } = new MessageChannel();
+    onTestFinished(() => port1.close());
+    this.#port = port2;
+    port2.on("message", (message: PageMessage) => {
+      this.received.push(message);
+      if (message.kind === "close") this.send({ kind: "closed" });
+    });
+    this.send({ kind: "hello" });
+    const failed = new Promise<never>(() => {});
+    this.#connected = { port: port1 as unknown as WebPort, failed, helloMsMax: 30_000 };
+  }
+
+  connect(): Promise<WorkerPort> {
+    return Promise.resolve(this.#connected);
+  }
+
+  send(content: WorkerContent): void {
+    this.#port.postMessage({ instance: "one", ...content });
+  }
+
+  /** Resolves with the lock that the page names, when it has asked for the peer. */
+  async asked(): Promise<string> {
+    const find = (): PageMessage | undefined => this.received.find(({ kind }) => kind === "open");
+    await vi.waitFor(() => expect(find()).toBeDefined());
+    return (find() as Extract<PageMessage, { kind: "open" }>).pageId;
+  }
+}
+
+/** Hides the page while `first` opens the peer, and shows it again: then `second` has to do it. */
+async function hideWhileConnecting(first: SlowWorker, second: SlowWorker): Promise<void> {
+  const before = await first.asked();
+  listeners.get("pagehide")?.({ persisted: true });
+  await vi.waitFor(() => expect(first.received.at(-1)).toEqual({ kind: "leave" }));
+  await vi.waitFor(() => expect(pageLocks.get(before)).toBe(false));
+  expect(second.received).toEqual([]);
+  listeners.get("pageshow")?.({ persisted: true });
+  const after = await second.asked();
+  expect([pageLocks.get(after), [...pageLocks.values()].filter(Boolean).length]).toEqual([true, 1]);
+  // What the first worker says now is too late.
+  first.send({ kind: "refused", error: { name: "Error", message: "late" } });
+  second.send(OPENED);
+}
+
+test("a page that is hidden while it opens its peer opens it when it is shown again", async () => {
+  const workers = [new SlowWorker(), new SlowWorker()] as const;
+  let count = 0;
+  const link = linkTo(() => (count++ === 0 ? workers[0] : workers[1]).connect());
+  const opening = link.open();
+  await hideWhileConnecting(...workers);
+  expect(await opening).toMatchObject({ kind: "opened" });
+  expect(count).toBe(2);
+  await link.close();
+  expect([...pageLocks.values()]).not.toContain(true);
+});
+
+test("a page that is hidden while it connects again connects when it is shown again", async () => {
+  const workers = [new SlowWorker(), new SlowWorker(), new SlowWorker()] as const;
+  let count = 0;
+  const link = linkTo(() => (workers[count++] ?? workers[2]).connect(), { onRestart: () => {} });
+  const opening = link.open();
+  await workers[0].asked();
+  workers[0].send(OPENED);
+  await opening;
+  workers[0].send({ kind: "restart" });
+  await hideWhileConnecting(workers[1], workers[2]);
+  await link.connected();
+  expect(count).toBe(3);
+  await link.close();
+  expect([...pageLocks.values()]).not.toContain(true);
+});
+
+test("a page that is closed while it is hidden and connects keeps no lock", async () => {
+  const workers = [new SlowWorker(), new SlowWorker()] as const;
+  let count = 0;
+  const link = linkTo(() => (workers[count++] ?? workers[1]).connect(), { onRestart: () => {} });
+  const opening = link.open();
+  await workers[0].asked();
+  workers[0].send(OPENED);
+  await opening;
+  workers[0].send({ kind: "restart" });
+  await workers[1].asked();
+  listeners.get("pagehide")?.({ persisted: true });
+  await link.close();
+  await vi.waitFor(() => expect([...pageLocks.values()]).not.toContain(true));
+  expect(count).toBe(2);
 });

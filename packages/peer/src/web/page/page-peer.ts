@@ -154,6 +154,7 @@ export class PagePeer {
     this.#presence.close();
     this.#store.close();
     this.#sync.close();
+    this.#state &&= stopped(this.#state);
     await this.#link.close();
   }
 
@@ -242,6 +243,12 @@ export class PagePeer {
     const reported = error instanceof Error ? error : new Error(String(error));
     if (!this.#events.emit("error", reported)) showError(reported);
   }
+}
+
+/** The state of a peer that is closed for this page. */
+function stopped(state: PeerState): PeerState {
+  const { pendingCount } = state.sync;
+  return { ...state, isActive: false, sync: { state: "stopped", pendingCount } };
 }
 
 /** For what no listener received. */

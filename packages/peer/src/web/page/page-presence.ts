@@ -6,7 +6,7 @@ import { checkFunction } from "../../argument-check.ts";
 import { ownCopy, type PlainObject } from "../../plain-value.ts";
 import type { PeerPresences, PresenceGraph, PresenceObserver } from "../../presence.ts";
 import type { PeerState } from "../messages.ts";
-import type { WorkerLink } from "./worker-link.ts";
+import { isLost, type WorkerLink } from "./worker-link.ts";
 
 export interface PagePresenceOptions {
   readonly link: WorkerLink;
@@ -75,7 +75,12 @@ export class PagePresence implements PeerPresences {
 
   #watch(isWatched: boolean): void {
     if (!isWatched) this.#graph = undefined;
-    this.#options.link.call("watchPresence", isWatched).catch(() => {});
+    this.#options.link.call("watchPresence", isWatched).catch((error: unknown) => {
+      // A new worker gets it again. Without observers, nothing is missing.
+      if (!isWatched || this.#callbacks.size === 0 || isLost(error)) return;
+      this.close();
+      this.#options.onError(error);
+    });
   }
 
   #notify(observer: PresenceObserver): void {

@@ -45,8 +45,8 @@ export class PageSync implements BrowserConnection {
     });
   }
 
-  stop(): Promise<void> {
-    return this.#repeat("stopSync");
+  async stop(): Promise<void> {
+    if (!this.#isClosed) await this.#repeat("stopSync");
   }
 
   get isActive(): boolean {

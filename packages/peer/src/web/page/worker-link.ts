@@ -86,6 +86,10 @@ export class WorkerLink {
   #restarting: Gate | undefined;
   /** Opens when the browser shows the page again. */
   #away: Gate | undefined;
+  /** While the link connects: gives the worker up that it waits for. */
+  #giveUp: (() => void) | undefined;
+  /** How long the link tries to connect. */
+  #untilMs = 0;
   /** Where the worker has moved. */
   #url: string | undefined;
   #count = 0;
@@ -101,7 +105,6 @@ export class WorkerLink {
     // The worker starts while the page waits for its lock.
     const first = this.#options.connect(this.#url);
     first.catch(() => {});
-    this.#page = await PageLock.hold();
     web.addEventListener("pagehide", this.#hidden);
     web.addEventListener("pageshow", this.#shown);
     try {
@@ -117,7 +120,7 @@ export class WorkerLink {
     name: Name,
     ...args: Parameters<WorkerCalls[Name]>
   ): Promise<Awaited<ReturnType<WorkerCalls[Name]>>> {
-    if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
+    if (this.#isClosed) throw closed();
     const isUndone = this.#port === undefined;
     if (isUndone && REGISTRATIONS.has(name)) throw lost();
     const id = ++this.#count;
@@ -140,7 +143,7 @@ export class WorkerLink {
   async connected(): Promise<void> {
     await this.#away?.opened;
     await this.#restarting?.opened;
-    if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
+    if (this.#isClosed) throw closed();
   }
 
   /** Sends a message that only the worker in use understands. */
@@ -159,8 +162,9 @@ export class WorkerLink {
     web.removeEventListener("pagehide", this.#hidden);
     web.removeEventListener("pageshow", this.#shown);
     const port = this.#disconnect();
-    this.#rejectAll(new PeerError("store.closed", "the peer is closed"));
+    this.#rejectAll(closed());
     this.#away?.open();
+    this.#away = undefined;
     this.#restarting?.open();
     await this.#leave(port);
     this.#page?.release();
@@ -175,28 +179,57 @@ export class WorkerLink {
     this.#away ??= new Gate();
     this.post({ kind: "leave" });
     void forget(this.#disconnect());
-    this.#page?.release();
+    this.#giveUp?.();
+    this.#releasePage();
   };
 
   /** The page is back. A browser may also have released its lock by itself. */
   readonly #shown = ({ persisted }: PageShown): void => {
     if (!persisted) return;
-    void this.#restart(async (port) => {
-      await forget(port);
-      this.#page?.release();
-      this.#page = await PageLock.hold();
-    });
+    this.#releasePage();
+    this.#untilMs = performance.now() + OPEN_MS_MAX;
     this.#away?.open();
     this.#away = undefined;
+    if (this.#giveUp === undefined) void this.#restart();
+    else this.#giveUp();
   };
 
+  #releasePage(): void {
+    this.#page?.release();
+    this.#page = undefined;
+  }
+
+  /** Resolves when the browser shows the page, and the page has its lock. */
+  async #present(): Promise<void> {
+    while (this.#away !== undefined || this.#page === undefined) {
+      await this.#away?.opened;
+      this.#page ??= await PageLock.hold();
+      if (this.#isClosed) {
+        this.#releasePage();
+        throw closed();
+      }
+    }
+  }
+
   async #connect(first?: Promise<WorkerPort>): Promise<Opened> {
-    const until = performance.now() + OPEN_MS_MAX;
+    this.#giveUp = () => {};
+    this.#untilMs = performance.now() + OPEN_MS_MAX;
+    try {
+      return await this.#meet(first);
+    } finally {
+      this.#giveUp = undefined;
+    }
+  }
+
+  async #meet(first?: Promise<WorkerPort>): Promise<Opened> {
     let connecting = first;
     for (let tries = 1; ; ) {
+      // A page that is hidden connects to no worker, which would answer.
+      if (connecting === undefined) await this.#present();
       const worker = await (connecting ?? this.#options.connect(this.#url));
       connecting = undefined;
-      const answer = await this.#greet(worker, until).catch((error: unknown) => {
+      await this.#present();
+      const answer = await this.#greet(worker).catch((error: unknown) => {
         // The worker of another build has ended, and the server may not have its script any more.
         if (this.#url === undefined) throw error;
         this.#url = undefined;
@@ -212,23 +245,32 @@ export class WorkerLink {
           break;
         case "refused":
           throw errorFrom(answer.error);
+        case "hidden":
+          break;
         case "ended":
           if (++tries > TRIES_MAX) throw lost();
           break;
         case undefined:
-          if (performance.now() >= until) throw silent();
+          if (performance.now() >= this.#untilMs) throw silent();
       }
     }
   }
 
   /** Resolves with the first answer of a worker; undefined if it says nothing. */
-  async #greet({ port, failed, helloMsMax }: WorkerPort, until: number): Promise<Greeting> {
+  async #greet({ port, failed, helloMsMax }: WorkerPort): Promise<Greeting> {
     const watch = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const answered = new Promise<Greeting>((resolve) => {
+      this.#giveUp = () => {
+        port.postMessage({ kind: "leave" } satisfies PageMessage);
+        resolve({ kind: "hidden" });
+      };
       const waitFor = (ms: number): void => {
         clearTimeout(timer);
-        timer = setTimeout(() => resolve(undefined), Math.min(ms, until - performance.now()));
+        timer = setTimeout(
+          () => resolve(undefined),
+          Math.min(ms, this.#untilMs - performance.now()),
+        );
       };
       hear(port, (data) => {
         if (data.kind === "hello") {
@@ -247,7 +289,7 @@ export class WorkerLink {
     });
     try {
       const greeting = await Promise.race([answered, failed]);
-      if (greeting === undefined) listen(port, undefined);
+      if (greeting === undefined || greeting.kind === "hidden") listen(port, undefined);
       return greeting;
     } finally {
       clearTimeout(timer);
@@ -412,6 +454,8 @@ export type Opened = Extract<WorkerMessage, { kind: "opened" }>;
 type Greeting =
   | Extract<WorkerMessage, { kind: "opened" | "moved" | "refused" }>
   | { readonly kind: "ended" }
+  /** The browser hid the page meanwhile, so the page has another lock now. */
+  | { readonly kind: "hidden" }
   | undefined;
 
 /** Calls `onEnd` when the worker has ended, unless `watch` is aborted before. */
@@ -434,6 +478,10 @@ async function forget(port: WebPort | undefined): Promise<void> {
 
 function silent(): PeerError {
   return new PeerError("store.in_use", "the worker of this peer does not answer");
+}
+
+function closed(): PeerError {
+  return new PeerError("store.closed", "the peer is closed");
 }
 
 /** The error of a call whose worker ended. */

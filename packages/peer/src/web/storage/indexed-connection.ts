@@ -12,6 +12,7 @@ import {
   checkMeta,
   completionOf,
   DatabaseGone,
+  isTransient,
   META_KEY,
   nameOf,
   openDatabase,
@@ -153,10 +154,7 @@ export class IndexedConnection {
 
   #isRetried(error: unknown): boolean {
     if (this.#end !== undefined || this.#isClosed || error instanceof PeerError) return false;
-    const name = nameOf(error);
-    // InvalidStateError: the connection is closing. AbortError: it was closed during a transaction,
-    // which may be written all the same; the event that says so comes later.
-    return name === "InvalidStateError" || name === "UnknownError" || name === "AbortError";
+    return isTransient(error);
   }
 
   #fault(error: unknown): PeerError {
@@ -165,13 +163,10 @@ export class IndexedConnection {
   }
 
   #endError(cause?: unknown): PeerError {
-    const reasons = {
-      deleted: "the database was deleted while it was open: reload the page",
-      upgraded: "another version of the app took over the database: reload the page",
-    };
-    const reason =
-      this.#end === undefined ? "expected an open storage, found it closed" : undefined;
-    const message = reason ?? reasons[this.#end ?? "deleted"];
+    const message =
+      this.#end === undefined
+        ? "expected an open storage, found it closed"
+        : `the database was ${this.#end} while it was open`;
     return new PeerError("store.closed", message, { cause });
   }
 }
@@ -202,7 +197,6 @@ function abort(transaction: IndexedTransaction): void {
 
 /** The error of a write that failed. */
 export function writeFault(error: unknown): PeerError {
-  const detail = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   switch (nameOf(error)) {
     case "QuotaExceededError": {
       const message =
@@ -213,9 +207,9 @@ export function writeFault(error: unknown): PeerError {
       const message = "another page or worker writes to the same database: close it and reload";
       return new PeerError("store.in_use", message, { cause: error });
     }
-    default:
-      return new PeerError("store.write_failed", `failed to write to IndexedDB: ${detail}`, {
-        cause: error,
-      });
+    default: {
+      const message = `failed to write to IndexedDB: ${String(error)}`;
+      return new PeerError("store.write_failed", message, { cause: error });
+    }
   }
 }

@@ -57,10 +57,7 @@ export async function openDatabase(db: IndexedDb, options: OpenOptions): Promise
   } catch (error) {
     if (isGone) throw new DatabaseGone("the database does not exist any more", { cause: error });
     if (nameOf(error) !== "VersionError") throw error;
-    const message =
-      `the database ${options.name} has a newer format than ${FORMAT_VERSION}; ` +
-      "use the version that wrote it, or a newer one: reload the page";
-    throw new PeerError("store.format_newer", message, { cause: error });
+    throw newerFormat(options.name, error);
   }
 }
 
@@ -80,10 +77,7 @@ export function checkMeta(stored: unknown, name: string): MetaRecord {
     throw new PeerError("store.foreign", `the database ${name} does not belong to Big Peer`);
   }
   if (typeof format === "number" && format > FORMAT_VERSION) {
-    const message =
-      `the database ${name} has format ${format}, this version reads up to ${FORMAT_VERSION}; ` +
-      "use the version that wrote it, or a newer one: reload the page";
-    throw new PeerError("store.format_newer", message);
+    throw newerFormat(name);
   }
   if (format !== FORMAT_VERSION || typeof id !== "string" || !Number.isSafeInteger(sequence)) {
     const message = `expected the database ${name} in format ${FORMAT_VERSION}, found ${format}`;
@@ -110,6 +104,22 @@ export function completionOf(transaction: IndexedTransaction): Promise<void> {
 
 export function nameOf(error: unknown): string {
   return typeof error === "object" && error !== null && "name" in error ? String(error.name) : "";
+}
+
+/**
+ * Whether a browser's error may be gone at the next attempt. InvalidStateError: the connection is
+ * closing. AbortError: it was closed during a transaction, which may be written all the same; the
+ * event that says so comes later.
+ */
+export function isTransient(error: unknown): boolean {
+  return ["InvalidStateError", "UnknownError", "AbortError"].includes(nameOf(error));
+}
+
+function newerFormat(name: string, cause?: unknown): PeerError {
+  const message =
+    `the database ${name} has a newer format than ${FORMAT_VERSION}; ` +
+    "use the version that wrote it, or a newer one: reload the page";
+  return new PeerError("store.format_newer", message, { cause });
 }
 
 function createStores(database: IndexedDatabase, id: string): void {

@@ -13,7 +13,7 @@ import { assert, PeerError } from "@bigpeer/protocol";
 import { Checkpoint } from "./checkpoint.ts";
 import { CommitLog } from "./commit-log.ts";
 import { type ConnectionEnd, type Durability, IndexedConnection } from "./indexed-connection.ts";
-import { openDatabase } from "./indexed-database.ts";
+import { isTransient, openDatabase } from "./indexed-database.ts";
 import type { IndexedDatabase, IndexedDb } from "./indexed-db.ts";
 import { closedError, IndexedSnapshot } from "./indexed-snapshot.ts";
 import { encodeCommit } from "./log-record.ts";
@@ -77,8 +77,9 @@ export async function openIndexedKeyValue(options: IndexedStorageOptions): Promi
     try {
       return { kind: "opened", storage: await openOnce(db, options) };
     } catch (error) {
-      if (error instanceof PeerError) throw error;
-      if (attempt === OPEN_ATTEMPTS) return { kind: "unavailable", cause: error };
+      const isLast = attempt === OPEN_ATTEMPTS;
+      if (error instanceof PeerError && (isLast || !isTransient(error.cause))) throw error;
+      if (isLast) return { kind: "unavailable", cause: error };
     }
     await wait(OPEN_WAIT_MS);
   }

@@ -132,7 +132,6 @@ export function assemble(
 /** A browser that cannot read what it stored reports it with an error of its own. */
 function readFault(error: unknown): unknown {
   if (error instanceof PeerError || nameOf(error) === "AbortError") return error;
-  const detail = error instanceof Error ? error.message : String(error);
-  const message = `failed to read the database: ${detail}`;
+  const message = `failed to read the database: ${String(error)}`;
   return new PeerError("store.corrupt", message, { cause: error });
 }

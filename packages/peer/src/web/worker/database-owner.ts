@@ -10,9 +10,10 @@ import { PeerError } from "@bigpeer/protocol";
 import { PAGE_PROTOCOL } from "../messages.ts";
 import { listen, type WebChannel, web } from "../web-globals.ts";
 
-/** How long an owner may take to answer, and to finish. */
-const ANSWER_MS_MAX = 2_000;
-const FINISH_MS_MAX = 15_000;
+/** How long an owner may take to answer, which it cannot do while it opens a large database. */
+const ANSWER_MS_MAX = 14_000;
+/** How long it may take to finish. Both together are less than a page waits for its peer. */
+const FINISH_MS_MAX = 14_000;
 
 /** A worker, or a page that runs the engine itself. */
 export interface Contender {
@@ -49,13 +50,19 @@ export async function ownDatabase(options: OwnOptions): Promise<Ownership> {
   try {
     // An owner that ends just now does not answer, and releases the lock.
     const owner = await firstOf(lock, ANSWER_MS_MAX, askOwner(channel));
-    if (owner !== undefined && !isNewer(self.version, owner.version)) {
-      if (owner.url === undefined) throw inUse("another tab runs it");
-      return { kind: "moved", url: owner.url, protocol: owner.protocol };
+    if (owner !== undefined) {
+      if (!isNewer(self.version, owner.version)) {
+        if (owner.url === undefined) throw inUse("another tab runs it");
+        return { kind: "moved", url: owner.url, protocol: owner.protocol };
+      }
+      post(channel, { kind: "stepDown", next: self });
+      await firstOf(lock, FINISH_MS_MAX);
     }
-    if (!lock.isHeld) post(channel, { kind: "stepDown", next: self });
-    await firstOf(lock, FINISH_MS_MAX);
-    if (!lock.isHeld) throw inUse("another tab with an older version does not end");
+    if (!lock.isHeld) {
+      throw inUse(
+        owner === undefined ? "another tab does not answer" : "an older version does not end",
+      );
+    }
     return { kind: "owned", owner: new DatabaseOwner(options, self, lock.take()) };
   } finally {
     lock.cancel();
@@ -162,12 +169,12 @@ function post(channel: WebChannel, message: OwnerMessage): void {
 
 /** Compares versions like 1.10.0 and 1.9.3. */
 export function isNewer(a: string, b: string): boolean {
-  const [left, right] = [a, b].map((version) => version.split(/[.+-]/).map(Number));
-  for (let i = 0; i < 3; i++) {
-    const difference = (left?.[i] ?? 0) - (right?.[i] ?? 0);
-    if (difference !== 0) return difference > 0;
-  }
-  return false;
+  return rankOf(a) > rankOf(b);
+}
+
+/** Three numbers as one. */
+function rankOf(version: string): number {
+  return version.split(/[.+-]/, 3).reduce((rank, part) => rank * 1e5 + Number(part), 0);
 }
 
 function inUse(reason: string): PeerError {

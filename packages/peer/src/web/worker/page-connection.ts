@@ -129,8 +129,12 @@ export class PageConnection implements AttachedPage {
     }
   }
 
-  /** The peer closes, and the page gets another one: from now on it learns nothing of this one. */
-  suspend(): void {
+  /**
+   * The peer closes, and the page gets another one: from now on it learns nothing of this one. Its
+   * open transaction ends with the error.
+   */
+  suspend(error: PeerError): void {
+    this.#questions.close(error);
     this.#session?.close();
     this.#session = undefined;
   }
@@ -214,8 +218,7 @@ export class PageConnection implements AttachedPage {
     this.isClosed = true;
     this.#watch.abort();
     this.#held = [];
-    this.#questions.close(new PeerError("store.closed", "the page is gone"));
-    this.suspend();
+    this.suspend(new PeerError("store.closed", "the page is gone"));
   }
 
   #send(content: WorkerContent): void {

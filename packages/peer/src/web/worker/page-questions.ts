@@ -37,15 +37,16 @@ export class PageQuestions {
   #count = 0;
   /** When the page last said something. */
   #heardMs = 0;
-  #end: Error | undefined;
+  /** With what it was closed. */
+  end: Error | undefined;
 
   constructor(options: PageQuestionsOptions) {
     this.#options = options;
   }
 
-  /** Rejects with the error of the page, with SilentPage, or when the page is gone. */
+  /** Rejects with the error of the page, with SilentPage, or with that of `close`. */
   async ask<Asked extends Question>(question: Asked): Promise<Answers[Asked["kind"]]> {
-    if (this.#end !== undefined) throw this.#end;
+    if (this.end !== undefined) throw this.end;
     const id = ++this.#count;
     const answer = new Promise<unknown>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
@@ -73,10 +74,10 @@ export class PageQuestions {
     else waiting?.reject(errorFrom(outcome.error));
   }
 
-  /** The page is gone: nothing is answered any more. */
+  /** Nothing is answered any more. The first error holds. */
   close(error: Error): void {
-    this.#end = error;
-    this.#rejectAll(error);
+    this.end ??= error;
+    this.#rejectAll(this.end);
   }
 
   #watch(): void {

@@ -38,11 +38,13 @@ export class PageTransactions {
 
   /** Resolves when the transaction is committed. */
   async run(id: number): Promise<void> {
-    const { store, elapsed } = this.#options;
+    const { store, elapsed, questions } = this.#options;
     const startMs = elapsed();
     let isRefused = false;
+    let hasBegun = false;
     const committed = store.transaction(async (transaction) => {
       if (isRefused) throw nested();
+      hasBegun = true;
       await this.#runScope(id, transaction);
     });
     let timer: ReturnType<typeof setInterval> | undefined;
@@ -55,6 +57,9 @@ export class PageTransactions {
     });
     try {
       await Promise.race([committed, refused]);
+    } catch (error) {
+      // One that waited for others finds the store closed, when the page goes to another worker.
+      throw (hasBegun ? undefined : questions.end) ?? error;
     } finally {
       clearInterval(timer);
     }

@@ -97,7 +97,7 @@ export class WorkerHost {
         await peer.erase({ force: isForced });
       } catch (error) {
         // It is closed before its documents are deleted.
-        if (peer.isClosed) await this.#reopen();
+        if (peer.isClosed) await this.#handOver(restart);
         throw error;
       }
       await this.#close();
@@ -207,27 +207,24 @@ export class WorkerHost {
 
   /** Closes the peer; its pages go to the next worker. */
   #stepDown({ url, protocol }: Contender): Promise<void> {
-    return this.#inTurn(async () => {
-      for (const page of this.#pages) page.suspend();
-      await this.#close();
-      for (const page of this.#pages) page.move(url, protocol);
-      this.#pages.clear();
-    });
+    return this.#inTurn(() => this.#handOver((page) => page.move(url, protocol)));
   }
 
-  /** The database is gone, or of a newer format. */
+  /** The database is gone, or of a newer format: all pages open the peer again. */
   #restart(end: ConnectionEnd): Promise<void> {
     return this.#inTurn(async () => {
-      if (end === "deleted") for (const page of this.#pages) page.emit("warning", DELETED);
-      await this.#reopen();
+      const isDeleted = end === "deleted";
+      if (isDeleted) for (const page of this.#pages) page.emit("warning", DELETED);
+      await this.#handOver(restart, isDeleted ? new PeerError("store.closed", DELETED) : undefined);
     });
   }
 
-  /** Closes the peer; all pages open it again. */
-  async #reopen(): Promise<void> {
-    for (const page of this.#pages) page.suspend();
+  /** Closes the peer; its pages get another one. Open transactions of theirs end with `error`. */
+  async #handOver(next: (page: AttachedPage) => void, error = opensAgain()): Promise<void> {
+    for (const page of this.#pages) page.suspend(error);
+    // What the browser cannot write now is no reason to leave the pages without a peer.
     await this.#close().catch(() => {});
-    for (const page of this.#pages) page.restart();
+    for (const page of this.#pages) next(page);
     this.#pages.clear();
   }
 
@@ -246,6 +243,15 @@ export class WorkerHost {
     this.#turn = result.catch(() => {});
     return result;
   }
+}
+
+const restart = (page: AttachedPage): void => page.restart();
+
+/** The error of a transaction whose page goes to the next peer. */
+function opensAgain(): PeerError {
+  const message =
+    "the peer of this transaction is opened again; nothing of it was applied: begin it again";
+  return new PeerError("store.busy", message);
 }
 
 /** Asks one page after the other, until one answers: some may be frozen, or leave. */

@@ -359,6 +359,35 @@ test("a browser without IndexedDB, or one that cannot open it, is a result of it
   expect(refused).toMatchObject({ kind: "unavailable", cause: { name: "SecurityError" } });
 });
 
+test("a database that cannot be read for a moment is opened at a later attempt", async () => {
+  for (const fault of ["UnknownError", "InvalidStateError", "AbortError"]) {
+    const disk = new SimulatedDisk();
+    const before = await open(disk);
+    await put(before, { a: 1 });
+    await before.close();
+    const faults = [fault, undefined, fault];
+    disk.readFault = () => faults.shift();
+    const after = await open(disk, { wait: nextTurn });
+    expect(read(after)).toEqual({ a: 1 });
+    expect(faults).toEqual([]);
+    await after.close();
+  }
+});
+
+test("[K92] a database that can never be read is store.corrupt, and is not replaced by memory", async () => {
+  for (const fault of ["UnknownError", "InvalidStateError", "DataError"]) {
+    const disk = new SimulatedDisk();
+    await (await open(disk)).close();
+    let count = 0;
+    disk.readFault = () => {
+      count++;
+      return fault;
+    };
+    await expect(open(disk, { wait: nextTurn })).rejects.toMatchObject({ code: "store.corrupt" });
+    expect(count).toBe(fault === "DataError" ? 1 : 3);
+  }
+});
+
 test("[K1] a newer format, an unknown one and a foreign database are refused and left unchanged", async () => {
   const metas = [
     [{ product: "bigpeer", format: 2, id: "x", sequence: 0 }, "store.format_newer"],
