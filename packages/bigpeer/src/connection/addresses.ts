@@ -8,7 +8,7 @@
  * address. So a key never goes to another server, and a command never manages another one.
  */
 
-import { BigPeerClient } from "@bigpeer/client";
+import { BigPeerClient, type ClientOptions } from "@bigpeer/client";
 import { CommandFailure, EXIT, UsageError } from "../program/failure.ts";
 import type { ProgramHost } from "../program/host.ts";
 import type { Options } from "../program/options.ts";
@@ -184,7 +184,7 @@ export function requireManagementUrl({ managementUrl }: Addresses): string {
 export function dataClient(
   addresses: Addresses,
   { signal }: Pick<ProgramHost, "signal">,
-  timeoutMs?: number,
+  options: Pick<ClientOptions, "timeoutMs" | "fetch"> = {},
 ): BigPeerClient {
   const url = requireUrl(addresses);
   const { key, managementUrl } = addresses;
@@ -192,8 +192,8 @@ export function dataClient(
     url,
     key: key?.value,
     managementUrl: managementUrl?.value,
-    timeoutMs,
     signal,
+    ...options,
   });
 }
 
