@@ -86,8 +86,8 @@ export class Output {
   }
 
   /** One thing. On a terminal, a field on each line. */
-  async item(item: Value): Promise<void> {
-    const format = this.format === "table" ? "vertical" : this.format;
+  async item(item: Value, chosen: Format = this.format): Promise<void> {
+    const format = chosen === "table" ? "vertical" : chosen;
     if (format === "json" || format === "ndjson") await this.write(`${stringifyJson(item)}\n`);
     else await this.write(this.#rowsText([item], format));
   }

@@ -63,12 +63,16 @@ const RUNS: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["tail", ["cars", "--since", "0", "--count", "1"], /^\{"type":"insert","collection":"cars"/],
   ["remote", ["SELECT * FROM cars"], /^\[\]/],
   ["peers", [], /^\[\]\n$/],
-  ["dataset", ["load", "tasks"], /^/],
+  ["dataset", ["load", "tasks"], /^$/],
   ["attachment", ["put", "cars.ndjson"], /"len":12/],
-  ["backup", ["--data-dir", "DATA", "--to", "copy"], /^/],
-  ["verify", ["--data-dir", "copy"], /^/],
-  ["restore", ["--from", "copy", "--data-dir", "restored"], /^/],
-  ["cluster", ["status", "--url", "MANAGEMENT"], /not in a cluster/],
+  ["backup", ["--data-dir", "DATA", "--to", "copy"], /^copied to \S+copy: registry, apps 1, /],
+  ["verify", ["--data-dir", "copy"], /^[^]*: ok\n/],
+  [
+    "restore",
+    ["--from", "copy", "--data-dir", "restored"],
+    /^copied to \S+restored: registry, apps 1, /,
+  ],
+  ["cluster", ["status"], /^\{"cluster":null,"nodes":\[\]\}\n$/],
   ["openapi", [], /"openapi":/],
   ["completion", ["zsh"], /^#compdef bigpeer/],
   ["version", [], /^\d+\.\d+\.\d+\n$/],
@@ -108,9 +112,17 @@ describe.runIf(isFullSize)("as a process", () => {
 
   test.each([
     ["start", ["--data-dir", "served", "--port", "0", "--management-port", "off"], / stop /],
+    ["serve", ["--data-dir", "served too", "--port", "0", "--management-port", "off"], / stop /],
+    [
+      "flags alone",
+      ["--data-dir", "served as well", "--port", "0", "--management-port", "off"],
+      / stop /,
+    ],
+    // A row is on the screen with nothing else typed.
     ["dev", ["--port", "0"], /^demo-task-00003 .*\n/m],
   ])("%s serves until it is stopped, and exits with 0", async (name, words, lastWords) => {
-    const serving = new CommandProcess([name, ...words], { folder });
+    const named = name === "flags alone" ? [] : [name];
+    const serving = new CommandProcess([...named, ...words], { folder });
     const [, url = ""] = await serving.waitFor(/^ {2}url +(http\S+)$/m);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     await serving.waitFor(lastWords);
