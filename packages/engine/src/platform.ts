@@ -100,6 +100,11 @@ export interface Snapshot extends Reader {
    * when it is closed, or if the adapter does not know.
    */
   readonly state?: object | undefined;
+  /**
+   * Lets it be held for the set time from now on: for a reader that goes forward through more data
+   * than that time is enough for. Absent where nothing ends a snapshot.
+   */
+  renew?(): void;
   close(): void;
 }
 

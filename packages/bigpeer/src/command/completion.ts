@@ -62,15 +62,15 @@ function parentOf(path: string): string {
   return path.split(" ").slice(0, -1).join(" ");
 }
 
-/** Values of options with a closed list, for example those of `--format`. */
-function choicesOf(entries: readonly Entry[]): ReadonlyMap<string, readonly string[]> {
-  const found = new Map<string, readonly string[]>();
-  for (const { command } of entries) {
-    for (const { name, choices } of optionsOf(command)) {
-      if (choices !== undefined) found.set(`--${name}`, choices);
-    }
-  }
-  return found;
+/** Lines of a case of bash for options with a closed list, such as `--format` of one command. */
+function choiceCases({ path, command }: Entry): string[] {
+  return optionsOf(command).flatMap(({ name, short, choices }) => {
+    if (choices === undefined) return [];
+    const spelled = [`--${name}`, ...(short === undefined ? [] : [`-${short}`])];
+    const patterns = spelled.map((option) => `"${path} ${option}"`).join("|");
+    const words = choices.join(" ");
+    return [`    ${patterns}) COMPREPLY=($(compgen -W "${words}" -- "$current")); return ;;`];
+  });
 }
 
 function bashScript(entries: readonly Entry[]): string {
@@ -78,21 +78,19 @@ function bashScript(entries: readonly Entry[]): string {
   const cases = paths.map((path) => {
     return `    "${path}") words="${wordsAfter(entries, path).join(" ")}" ;;`;
   });
-  const values = [...choicesOf(entries)].map(([option, choices]) => {
-    return `    ${option}) COMPREPLY=($(compgen -W "${choices.join(" ")}" -- "$current")); return ;;`;
-  });
+  const values = entries.flatMap(choiceCases);
   const known = entries.map(({ path }) => `"${path}"`).join("|");
   return `# bash completion of bigpeer
 _bigpeer() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" path="" words="" i
-  case "$previous" in
-${values.join("\n")}
-  esac
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "\${path:+$path }\${COMP_WORDS[i]}" in
       ${known}) path="\${path:+$path }\${COMP_WORDS[i]}" ;;
     esac
   done
+  case "$path $previous" in
+${values.join("\n")}
+  esac
   case "$path" in
 ${cases.join("\n")}
   esac

@@ -3,6 +3,7 @@
  * terminal, keys open the documentation and a shell, begin again, and quit.
  */
 
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { BigPeerClient } from "@bigpeer/client";
 import type { Value } from "@bigpeer/protocol";
@@ -16,10 +17,12 @@ import { Keys } from "../dev/keys.ts";
 import type { Call, CommandDefinition } from "../program/definition.ts";
 import { CommandFailure, describeFailure, EXIT, UsageError } from "../program/failure.ts";
 import { isInteractive, type ProgramHost } from "../program/host.ts";
+import { confirm } from "../terminal/confirm.ts";
 import { tableText } from "../terminal/table.ts";
-import { own } from "./shared-options.ts";
+import { own, YES } from "./shared-options.ts";
 
 const FOLDER = ".bigpeer";
+const RESET_QUESTION = `Delete everything in ${FOLDER} and begin again?`;
 const NO_DATASET = "none";
 const ROWS_SHOWN = 3;
 const PORT_MAX = 65_535;
@@ -43,7 +46,8 @@ export const DEV: CommandDefinition = {
         choices: [...DATASETS.map(({ name }) => name), NO_DATASET],
         meaning: "sample documents; default: tasks",
       },
-      { name: "reset", meaning: "delete what is in ./.bigpeer and begin again" },
+      { name: "reset", meaning: "delete what is in ./.bigpeer and begin again, after a question" },
+      YES,
       { name: "quiet", short: "q", meaning: "print nothing but data and errors" },
       { name: "no-color", meaning: "print without colours (NO_COLOR)" },
     ),
@@ -91,6 +95,7 @@ class DevSession {
     const port = options.number("port", 0);
     if (port !== undefined && port > PORT_MAX)
       throw new UsageError(`--port: expected a port from 0 to ${PORT_MAX}, found ${port}`);
+    const isThere = existsSync(this.#folder);
     // A server that has the folder is found before anything is deleted.
     this.#server = await DevServer.start({
       folder: this.#folder,
@@ -101,7 +106,10 @@ class DevSession {
       },
       onFatal: (error) => this.#fail(error),
     });
-    if (options.has("reset")) await this.#server.reset();
+    if (options.has("reset")) {
+      if (isThere) await confirm(this.#call, RESET_QUESTION);
+      await this.#server.reset();
+    }
     await this.#welcome((performance.now() - startMs) / 1_000);
     if (!isInteractive(host)) return;
     await host.output.write(KEYS_HELP);
@@ -180,7 +188,7 @@ class DevSession {
     } else if (letter === "q") await this.#query();
     else if (letter === "r") {
       this.#isAsked = true;
-      await output.write(`Delete everything in ${FOLDER} and begin again? [y/N] `);
+      await output.write(`${RESET_QUESTION} [y/N] `);
     } else await output.write(KEYS_HELP);
   }
 

@@ -4,12 +4,13 @@
 
 import { randomUUID } from "node:crypto";
 import { openAsBlob } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { dataClient, findAddresses, requireUrl } from "../connection/addresses.ts";
 import type { Call, CommandDefinition } from "../program/definition.ts";
 import { CommandFailure, EXIT, UsageError } from "../program/failure.ts";
 import { count, ProgressLine } from "../terminal/progress-line.ts";
+import { contentsBeside } from "../transfer/attachment-contents.ts";
 import { Checkpoint, NO_PROGRESS, type Progress } from "../transfer/checkpoint.ts";
 import { readColumnTypes } from "../transfer/csv-document.ts";
 import { type ReadDocument, readDocuments } from "../transfer/document-reader.ts";
@@ -28,6 +29,9 @@ import { DATA, own } from "./shared-options.ts";
 const BATCH_SIZE = 1_000;
 const PATIENCE_SECONDS = 60;
 
+/** Codes of a folder that cannot be written. */
+const READ_ONLY = new Set(["EACCES", "EPERM", "EROFS"]);
+
 /** Of a dry run, which takes all documents. */
 const DRY_WRITER = {
   write: async (batch: readonly ReadDocument[]): Promise<Outcome> => {
@@ -44,6 +48,7 @@ export const IMPORT: CommandDefinition = {
     "import cars.csv --collection cars --id plate --types plate=text",
     "import cars.json.gz --collection cars --on-conflict update",
     "import dump.json --collection cars  # CouchDB, or mongoexport",
+    "import dump.json --collection cars --format mongo",
     "export cars | bigpeer import - --collection copies",
   ],
   words: [{ name: "file", meaning: "the file; - for standard input" }],
@@ -61,7 +66,7 @@ export const IMPORT: CommandDefinition = {
         short: "f",
         argument: "FORMAT",
         choices: SOURCE_FORMATS,
-        meaning: "of the file; default: by its name and its beginning",
+        meaning: "of the file; default: by its name and its beginning; mongo: from mongoexport",
       },
       { name: "id", argument: "FIELD", meaning: "field that becomes the _id" },
       {
@@ -102,7 +107,8 @@ export const IMPORT: CommandDefinition = {
       {
         name: "attachments",
         argument: "FOLDER",
-        meaning: "first store the contents that export --attachments has written",
+        meaning:
+          "first store the contents that export --full has written; default: FILE.attachments, if it is there",
       },
       { name: "quiet", short: "q", meaning: "print nothing but errors" },
     ),
@@ -129,10 +135,9 @@ async function importFile(call: Call): Promise<number> {
     host,
   );
   const target = targetOf(call);
-  const checkpoint = checkpointOf(source, target, call);
-  const from = checkpoint?.open() ?? NO_PROGRESS;
+  const { checkpoint, from } = openCheckpoint(source, target, call);
   if (from.records > 0) call.output.note(`goes on behind ${count(from.records)} records`);
-  const rejects = rejectsOf(call, from);
+  const rejects = rejectsOf(source, call, from);
   const line = new ProgressLine(host, "documents", options.has("quiet"));
   const run = new ImportRun(writerOf(call, checkpoint), {
     batchSize,
@@ -149,7 +154,13 @@ async function importFile(call: Call): Promise<number> {
     types: columnTypes,
     idField: options.text("id"),
     isDone: (index) => isDone(from, index),
-    onFault: (...fault) => run.fault(...fault),
+    isContinuing: options.has("continue-on-error"),
+    onMongoValue: ({ line: at }) => {
+      const how = "add --format mongo if mongoexport has written the file";
+      call.output.warn(
+        `line ${at} has values such as {"$date": …}, which stay as they are; ${how}`,
+      );
+    },
   });
   try {
     const progress = await run.run(documents);
@@ -169,11 +180,11 @@ function isDone({ records, ahead }: Progress, index: number): boolean {
 }
 
 /** The id of content is its hash, so a second upload changes nothing. */
-async function storeContents({ options, host }: Call): Promise<void> {
-  const given = options.text("attachments");
-  if (given === undefined || options.has("dry-run")) return;
+async function storeContents(call: Call): Promise<void> {
+  const { options, host } = call;
+  const folder = await contentFolder(call);
+  if (folder === undefined || options.has("dry-run")) return;
   const { attachments } = dataClient(findAddresses(options, host), host);
-  const folder = resolve(host.folder, given);
   for (const name of await readdir(folder)) {
     const { id } = await attachments.upload(await openAsBlob(join(folder, name)), {
       signal: host.signal,
@@ -181,6 +192,15 @@ async function storeContents({ options, host }: Call): Promise<void> {
     if (id !== name)
       throw new CommandFailure(`${join(folder, name)}: its content has the id ${id}`);
   }
+}
+
+/** An export writes contents beside its file. */
+async function contentFolder({ words, options, host }: Call): Promise<string | undefined> {
+  const given = options.text("attachments");
+  if (given !== undefined) return resolve(host.folder, given);
+  const beside = contentsBeside(resolve(host.folder, words[0] ?? ""));
+  const found = await stat(beside).catch(() => undefined);
+  return found?.isDirectory() === true ? beside : undefined;
 }
 
 /** The fault with the name of the file, and what is imported. */
@@ -205,7 +225,11 @@ function report({ imported, rejected }: Progress, { call, seconds, rejects }: Re
   const verb = call.options.has("dry-run") ? "would import" : "imported";
   call.output.note(`${verb} ${count(imported)} documents in ${seconds.toFixed(1)} s`);
   if (rejected === 0) return EXIT.done;
-  call.output.warn(`${count(rejected)} records were left out: see ${rejects?.path ?? ""}`);
+  const [are, where] =
+    rejects === undefined
+      ? ["would be", "; without --dry-run, they go to a file of rejects"]
+      : ["were", `: see ${rejects.path}`];
+  call.output.warn(`${count(rejected)} records ${are} left out${where}`);
   return EXIT.failed;
 }
 
@@ -226,22 +250,42 @@ function readSeparator(text: string): string {
 }
 
 /** Names where the documents go and how, so that another import does not go on with this one. */
-function targetOf({ options, host }: Call): string {
+function targetOf(call: Call): string {
+  const { options, host } = call;
   const { url } = findAddresses(options, host);
   const how = ["collection", "id", "on-conflict", "types", "batch", "format"];
-  return JSON.stringify([url?.value, ...how.map((name) => options.text(name) ?? null)]);
+  const given = how.map((name) => options.text(name) ?? null);
+  return JSON.stringify([url?.value, ...given, separatorOf(call)]);
 }
 
-function checkpointOf({ path }: Source, target: string, { options }: Call): Checkpoint | undefined {
-  if (path === undefined || options.has("dry-run")) return undefined;
+interface Opened {
+  readonly checkpoint: Checkpoint | undefined;
+  readonly from: Progress;
+}
+
+/** A file in a folder that cannot be written is imported all the same. */
+function openCheckpoint({ path }: Source, target: string, { options, output }: Call): Opened {
+  if (path === undefined || options.has("dry-run"))
+    return { checkpoint: undefined, from: NO_PROGRESS };
   const checkpoint = new Checkpoint(path, target);
-  if (options.has("restart")) checkpoint.remove();
-  return checkpoint;
+  try {
+    if (options.has("restart")) checkpoint.remove();
+    return { checkpoint, from: checkpoint.open() };
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    if (!READ_ONLY.has(code)) throw error;
+    output.note(`an import that is cut begins at the start: ${message}`);
+    return { checkpoint: undefined, from: NO_PROGRESS };
+  }
 }
 
-function rejectsOf({ words, options, host }: Call, from: Progress): Rejects | undefined {
+function rejectsOf(
+  { path: source }: Source,
+  { words, options, host }: Call,
+  from: Progress,
+): Rejects | undefined {
   if (!options.has("continue-on-error") || options.has("dry-run")) return undefined;
-  const file = words[0] === "-" || words[0] === undefined ? "import" : words[0];
+  const file = source === undefined || words[0] === undefined ? "import" : words[0];
   const path = options.text("rejects") ?? `${file}.rejects.ndjson`;
   return new Rejects(resolve(host.folder, path), from.records > 0);
 }

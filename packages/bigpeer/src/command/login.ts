@@ -83,7 +83,7 @@ async function use({ host, options, output }: Call): Promise<void> {
 
 async function save(call: Call): Promise<void> {
   const { words, options, host, output } = call;
-  const url = words[0] ?? findQuickstart(host)?.url;
+  const url = words[0] ?? (host.env[VARIABLES.url] || findQuickstart(host)?.url);
   if (url === undefined) throw new UsageError("expected the address of a server");
   const key = (await readKey(call)).trim();
   if (key === "") throw new UsageError("expected a key, found nothing");
@@ -91,17 +91,30 @@ async function save(call: Call): Promise<void> {
   await new BigPeerClient({ url, key, signal: host.signal }).execute(
     "SELECT 1 AS one FROM system:dual",
   );
-  const profile: Profile = {
-    url,
-    key,
-    managementUrl: options.text("management-url"),
-    ...(options.has("save-admin-token") && { adminToken: host.env[VARIABLES.adminToken] }),
-  };
   const path = profilesPath(host);
   const { profiles } = readProfiles(path);
   const name = options.text("profile") ?? "default";
+  const before = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  const profile = profileOf(call, { url, key }, before);
   writeProfiles(path, { current: name, profiles: { ...profiles, [name]: profile } });
   output.note(`saved the profile ${name} in ${path}; try: bigpeer status`);
+}
+
+/** A new key of a server leaves what is saved about its management API. */
+function profileOf(
+  { options, host }: Call,
+  access: { readonly url: string; readonly key: string },
+  before: Profile | undefined,
+): Profile {
+  const saved = before?.url === access.url ? before : undefined;
+  const managementUrl = options.text("management-url") ?? saved?.managementUrl;
+  const isSameApi = managementUrl === saved?.managementUrl;
+  const adminToken = options.has("save-admin-token")
+    ? host.env[VARIABLES.adminToken]
+    : isSameApi
+      ? saved?.adminToken
+      : undefined;
+  return { ...access, managementUrl, adminToken };
 }
 
 async function readKey({ options, host }: Call): Promise<string> {

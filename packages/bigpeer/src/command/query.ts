@@ -110,7 +110,9 @@ async function prepare(call: Call): Promise<(statement: string) => Promise<Resul
   const { options, host } = call;
   const args = await parametersOf(call);
   const seconds = options.number("timeout");
-  const client = dataClient(findAddresses(options, host), host, seconds && seconds * 1000);
+  const client = dataClient(findAddresses(options, host), host, {
+    timeoutMs: seconds && seconds * 1000,
+  });
   const prefix = prefixOf(call);
   const txnId = options.number("txn-id", 0);
   return async (statement) => {

@@ -1,6 +1,6 @@
 /**
- * Commands that the server runs: start, backup, restore, verify and those of a cluster. Their flags
- * are settings; @bigpeer/server reads and checks them.
+ * Commands that the server runs: start, backup, restore, verify and cluster adopt. Their flags are
+ * settings; @bigpeer/server reads and checks them.
  */
 
 import {
@@ -11,6 +11,7 @@ import {
   SETTING_GROUPS,
 } from "@bigpeer/server/command";
 import type { CommandDefinition, OptionDefinition, OptionGroup } from "../program/definition.ts";
+import { CLUSTER_STATUS } from "./cluster.ts";
 
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   start: [
@@ -21,7 +22,6 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   backup: ["backup --to ./backup", "backup --data-dir /srv/bigpeer --to /backups/monday"],
   restore: ["restore --from ./backup --data-dir ./restored"],
   verify: ["verify", "verify --data-dir ./backup"],
-  "cluster status": ["cluster status", "cluster status --url http://node-b:8081 --json"],
   "cluster adopt": ["cluster adopt --data-dir /srv/bigpeer --cluster nats://n1:4222"],
 };
 
@@ -35,8 +35,8 @@ export function serverCommands(): CommandDefinition[] {
     name: "cluster",
     meaning: "show a cluster, or take a data folder into one",
     group: "Data folders and clusters",
-    examples: nested.flatMap(({ name }) => EXAMPLES[name] ?? []),
-    commands: nested.map((command) => definitionOf(command)),
+    examples: [...CLUSTER_STATUS.examples, ...nested.flatMap(({ name }) => EXAMPLES[name] ?? [])],
+    commands: [CLUSTER_STATUS, ...nested.map((command) => definitionOf(command))],
   };
   return [...single.map((command) => definitionOf(command)), cluster];
 }
@@ -47,7 +47,8 @@ export function isServerCommand(words: readonly string[]): boolean {
   const [first = "--"] = words;
   if (first === "-v" || first === "--version") return false;
   if (first.startsWith("-")) return true;
-  return COMMANDS.some(({ name, alias }) => name.split(" ", 1)[0] === first || alias === first);
+  const called = first === "cluster" ? words.slice(0, 2).join(" ") : first;
+  return COMMANDS.some(({ name, alias }) => name === called || alias === called);
 }
 
 function definitionOf(command: Command): CommandDefinition {

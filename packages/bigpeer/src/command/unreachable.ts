@@ -36,7 +36,8 @@ export function textual(answer: unknown): string {
   throw foreign("no text");
 }
 
-function foreign(found: string): BigPeerError {
+/** The failure of an answer that is not one of a Big Peer. */
+export function foreign(found: string): BigPeerError {
   const message = `expected an answer of a Big Peer, found ${found}; check the address`;
   return new BigPeerError("client.answer", message);
 }

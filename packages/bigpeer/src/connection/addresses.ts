@@ -2,12 +2,13 @@
  * Addresses: which server a command calls, and with which credential, together with where each
  * value comes from.
  *
- * An option comes before a variable, that before the file `.env`, that before a profile, and that
- * before a local `quickstart.json`. The key of a profile or of a quickstart file is only used with
- * the address in the same place: a key never goes to another server.
+ * An option comes before the profile of `--profile`, that before a variable, that before the file
+ * `.env`, that before the current profile, and that before a local `quickstart.json`. A profile or a
+ * quickstart file is of one server: its key and its management address are only used with its own
+ * address. So a key never goes to another server, and a command never manages another one.
  */
 
-import { BigPeerClient } from "@bigpeer/client";
+import { BigPeerClient, type ClientOptions } from "@bigpeer/client";
 import { CommandFailure, EXIT, UsageError } from "../program/failure.ts";
 import type { ProgramHost } from "../program/host.ts";
 import type { Options } from "../program/options.ts";
@@ -19,6 +20,8 @@ export interface Sourced {
   readonly value: string;
   /** Where it comes from, for people. */
   readonly source: string;
+  /** Whether the user named it, other than one of a profile or of quickstart.json. */
+  readonly isGiven: boolean;
 }
 
 export interface Addresses {
@@ -32,10 +35,15 @@ export interface Addresses {
 
 type Field = keyof Profile;
 
+/**
+ * Whether what a place has belongs to the server that it names: `always`, also when it names none;
+ * `named`, unless it names none; `never`.
+ */
+type Binding = "always" | "named" | "never";
+
 interface Place {
   readonly valueOf: (field: Field) => Sourced | undefined;
-  /** Whether its credentials belong to its addresses. */
-  readonly isBound: boolean;
+  readonly binding: Binding;
 }
 
 const FLAGS: Readonly<Record<Field, string>> = {
@@ -54,49 +62,43 @@ export const VARIABLES: Readonly<Record<Field, string>> = {
 
 export function findAddresses(options: Options, host: ProgramHost): Addresses {
   const places = placesOf(options, host);
-  const url = addressIn(places, "url");
-  const managementUrl = addressIn(places, "managementUrl");
+  const url = checked(places.map(({ valueOf }) => valueOf("url")).find(isFound));
+  const managementUrl = checked(boundTo(places, "managementUrl", ["url", url]));
   return {
     url,
-    key: credentialIn(places, "key", url),
+    key: boundTo(places, "key", ["url", url]),
     managementUrl,
-    adminToken: credentialIn(places, "adminToken", managementUrl),
+    adminToken: boundTo(places, "adminToken", ["managementUrl", managementUrl]),
     app: flagOf(options, "app") ?? "default",
   };
 }
 
-function addressIn(places: readonly Place[], field: "url" | "managementUrl"): Sourced | undefined {
-  for (const { valueOf } of places) {
-    const found = valueOf(field);
-    if (found === undefined) continue;
-    checkAddress(found);
-    return found;
-  }
-  return undefined;
+function isFound(value: Sourced | undefined): boolean {
+  return value !== undefined;
 }
 
-function credentialIn(
+/** The first value of a place that does not belong to another address than the chosen one. */
+function boundTo(
   places: readonly Place[],
-  field: "key" | "adminToken",
-  address: Sourced | undefined,
+  field: Field,
+  [addressField, chosen]: readonly [Field, Sourced | undefined],
 ): Sourced | undefined {
-  const addressField = field === "key" ? "url" : "managementUrl";
-  for (const { valueOf, isBound } of places) {
-    const found = valueOf(field);
-    if (found === undefined) continue;
+  const fitting = places.filter(({ valueOf, binding }) => {
     const own = valueOf(addressField)?.value;
-    if (!isBound || (own !== undefined && withoutSlash(own) === withoutSlash(address?.value ?? "")))
-      return found;
-  }
-  return undefined;
+    if (binding === "never" || (binding === "named" && own === undefined)) return true;
+    return withoutSlash(own ?? "") === withoutSlash(chosen?.value ?? "");
+  });
+  return fitting.map(({ valueOf }) => valueOf(field)).find(isFound);
 }
 
 function withoutSlash(url: string): string {
   return url.replace(/\/+$/, "");
 }
 
-function checkAddress({ value, source }: Sourced): void {
-  if (/^https?:\/\/[^\s/]+/.test(value) && URL.canParse(value)) return;
+function checked(address: Sourced | undefined): Sourced | undefined {
+  if (address === undefined) return undefined;
+  const { value, source } = address;
+  if (/^https?:\/\/[^\s/]+/.test(value) && URL.canParse(value)) return address;
   const message = `expected an address such as http://127.0.0.1:8080, found "${value}"`;
   throw new UsageError(`${source}: ${message}`);
 }
@@ -104,13 +106,18 @@ function checkAddress({ value, source }: Sourced): void {
 function placesOf(options: Options, host: ProgramHost): Place[] {
   const file = readEnvironmentFile(host.folder);
   const profile = profileOf(options, host);
+  const saved = savedPlace(profile?.values, profile?.source ?? "");
   const quickstart = findQuickstart(host);
+  // Variables of one server are not mixed with a profile of another.
+  const isNamed = options.text("profile") !== undefined;
+  const binding = isNamed ? "named" : "never";
   return [
-    freePlace((field) => [flagOf(options, FLAGS[field]), `--${FLAGS[field]}`]),
-    freePlace((field) => [host.env[VARIABLES[field]], VARIABLES[field]]),
-    freePlace((field) => [file.get(VARIABLES[field]), `${VARIABLES[field]} in .env`]),
-    boundPlace(profile?.values, profile?.source ?? ""),
-    boundPlace(quickstart, quickstart?.path ?? ""),
+    givenPlace("never", (field) => [flagOf(options, FLAGS[field]), `--${FLAGS[field]}`]),
+    ...(isNamed ? [saved] : []),
+    givenPlace(binding, (field) => [host.env[VARIABLES[field]], VARIABLES[field]]),
+    givenPlace(binding, (field) => [file.get(VARIABLES[field]), `${VARIABLES[field]} in .env`]),
+    ...(isNamed ? [] : [saved]),
+    savedPlace(quickstart, quickstart?.path ?? ""),
   ];
 }
 
@@ -121,22 +128,22 @@ function flagOf(options: Options, name: string): string | undefined {
   return text;
 }
 
-function freePlace(read: (field: Field) => [string | undefined, string]): Place {
+function givenPlace(binding: Binding, read: (field: Field) => [string | undefined, string]): Place {
   return {
-    isBound: false,
+    binding,
     valueOf: (field) => {
       const [value, source] = read(field);
-      return value === undefined || value === "" ? undefined : { value, source };
+      return value === undefined || value === "" ? undefined : { value, source, isGiven: true };
     },
   };
 }
 
-function boundPlace(values: Profile | undefined, source: string): Place {
+function savedPlace(values: Profile | undefined, source: string): Place {
   return {
-    isBound: true,
+    binding: "always",
     valueOf: (field) => {
       const value = values?.[field];
-      return value === undefined ? undefined : { value, source };
+      return value === undefined ? undefined : { value, source, isGiven: false };
     },
   };
 }
@@ -168,7 +175,8 @@ export function requireUrl({ url }: Addresses): string {
 /** Throws CommandFailure when no management API is known. */
 export function requireManagementUrl({ managementUrl }: Addresses): string {
   if (managementUrl !== undefined) return managementUrl.value;
-  const message = "no management API is known: set BIGPEER_MANAGEMENT_URL, or run bigpeer login";
+  const how = "set BIGPEER_MANAGEMENT_URL, or save it with bigpeer login --management-url";
+  const message = `no management API of this server is known: ${how}`;
   throw new CommandFailure(message, EXIT.unreachable);
 }
 
@@ -176,7 +184,7 @@ export function requireManagementUrl({ managementUrl }: Addresses): string {
 export function dataClient(
   addresses: Addresses,
   { signal }: Pick<ProgramHost, "signal">,
-  timeoutMs?: number,
+  options: Pick<ClientOptions, "timeoutMs" | "fetch"> = {},
 ): BigPeerClient {
   const url = requireUrl(addresses);
   const { key, managementUrl } = addresses;
@@ -184,8 +192,8 @@ export function dataClient(
     url,
     key: key?.value,
     managementUrl: managementUrl?.value,
-    timeoutMs,
     signal,
+    ...options,
   });
 }
 

@@ -25,8 +25,9 @@ const FILE_MODE = 0o600;
 const FIELDS = ["url", "key", "managementUrl", "adminToken"] as const;
 
 export function profilesPath({ env }: Pick<ProgramHost, "env">): string {
-  const configured = env["XDG_CONFIG_HOME"] ?? env["APPDATA"];
-  const folder = configured ?? join(env["HOME"] ?? homedir(), ".config");
+  // An empty variable is as good as none.
+  const configured = env["XDG_CONFIG_HOME"] || env["APPDATA"];
+  const folder = configured || join(env["HOME"] || homedir(), ".config");
   return join(folder, "bigpeer", "profiles.json");
 }
 

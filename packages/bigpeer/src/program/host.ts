@@ -35,7 +35,7 @@ export function isInteractive({ env, input, errors }: ProgramHost): boolean {
   return input.isTTY === true && errors.isTerminal && !isSet(env["CI"]);
 }
 
-/** Whether a variable such as `CI` or `NO_COLOR` is set. */
-export function isSet(value: string | undefined): boolean {
+/** Whether a variable such as `CI` is set. */
+function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== "" && value !== "0" && value !== "false";
 }

@@ -57,7 +57,7 @@ async function runParsed(parsed: Parsed, host: ProgramHost): Promise<number> {
   try {
     await output.open();
     const exitCode = (await definition.run?.(call)) ?? EXIT.done;
-    await output.close();
+    await output.close({ isFailed: exitCode !== EXIT.done });
     return exitCode;
   } catch (error) {
     await output.abandon();

@@ -14,8 +14,7 @@ export class History {
   readonly #path: string;
 
   constructor({ env }: Pick<ProgramHost, "env">) {
-    const configured = env["XDG_STATE_HOME"];
-    const folder = configured ?? join(env["HOME"] ?? homedir(), ".local", "state");
+    const folder = env["XDG_STATE_HOME"] || join(env["HOME"] || homedir(), ".local", "state");
     this.#path = join(folder, "bigpeer", "history");
   }
 

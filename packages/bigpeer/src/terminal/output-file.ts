@@ -34,6 +34,11 @@ export class OutputFile {
   #length = 0;
   #isUsed = false;
 
+  /** Whether anything was written. */
+  get isUsed(): boolean {
+    return this.#isUsed;
+  }
+
   private constructor(
     path: string,
     draft: string | undefined,
@@ -82,9 +87,8 @@ export class OutputFile {
     }
   }
 
-  /** Gives the file its name, unless nothing was written. */
+  /** Gives the file its name, also if it is empty: nothing is the content then. */
   async finish(): Promise<void> {
-    if (!this.#isUsed) return this.abandon();
     try {
       this.#gzip?.end();
       await this.#packed;

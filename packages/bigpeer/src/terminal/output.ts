@@ -58,11 +58,15 @@ export class Output {
     this.#file = await OutputFile.open(resolve(this.#host.folder, file), fileOptions);
   }
 
-  /** The file of `--output` is whole, and nothing more is written. */
-  async close(): Promise<void> {
+  /**
+   * The file of `--output` is whole, and nothing more is written. If the command failed before it
+   * had any data, what was there stays.
+   */
+  async close({ isFailed = false }: { readonly isFailed?: boolean } = {}): Promise<void> {
     const file = this.#file;
     this.#file = undefined;
-    await file?.finish();
+    if (isFailed && file?.isUsed === false) await file.abandon();
+    else await file?.finish();
   }
 
   /** Of a command that failed. */
@@ -82,8 +86,8 @@ export class Output {
   }
 
   /** One thing. On a terminal, a field on each line. */
-  async item(item: Value): Promise<void> {
-    const format = this.format === "table" ? "vertical" : this.format;
+  async item(item: Value, chosen: Format = this.format): Promise<void> {
+    const format = chosen === "table" ? "vertical" : chosen;
     if (format === "json" || format === "ndjson") await this.write(`${stringifyJson(item)}\n`);
     else await this.write(this.#rowsText([item], format));
   }

@@ -2,7 +2,7 @@
  * Style: colours of a terminal as escape sequences, or nothing where colours are not wanted.
  */
 
-import { isSet, type ProgramHost, type TextSink } from "../program/host.ts";
+import type { ProgramHost, TextSink } from "../program/host.ts";
 
 const CODES = {
   bold: [1, 22],
@@ -32,7 +32,7 @@ export function styleOf(
   sink: TextSink,
   isRefused = false,
 ): Style {
-  const isWanted =
-    sink.isTerminal && !isRefused && !isSet(env["NO_COLOR"]) && env["TERM"] !== "dumb";
+  // Any value of NO_COLOR refuses them, also 0: no-color.org says so.
+  const isWanted = sink.isTerminal && !isRefused && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   return isWanted ? COLOURED : PLAIN;
 }

@@ -38,16 +38,20 @@ export function checkColumnTypes(
   }
 }
 
-/** The path of each column, from the first row. */
+/** The path of each column, from the first row. Names are as an export writes them (csv.ts). */
 export function readHeader({ cells = [], ...at }: SourceRecord): string[][] {
-  const names = cells.map(({ text }) => text.trim());
+  const names = cells.map(({ text, isQuoted }) => unsafe(isQuoted ? text : text.trim()));
   for (const [index, name] of names.entries()) {
     if (name === "") throw new SourceFault(`expected a name of column ${index + 1}`, at);
     if (names.indexOf(name) !== index) throw new SourceFault(`expected "${name}" once`, at);
   }
-  return names.map((name) =>
-    name.split(/(?<!\\)\./).map((part) => part.replaceAll(/\\(.)/g, "$1")),
-  );
+  return names.map(pathOf);
+}
+
+/** Splits `address.city` at the dots. A backslash stands before a dot or a backslash of a name. */
+function pathOf(name: string): string[] {
+  const parts = `.${name}`.matchAll(/\.((?:\\[\\.]|[^.])*)/g);
+  return [...parts].map(([, part = ""]) => part.replaceAll(/\\([\\.])/g, "$1"));
 }
 
 /** Throws SourceFault for a row with another number of cells, or a cell of another type. */

@@ -5,8 +5,8 @@
 
 import { isObject, PeerError, parseJson, type Value, type ValueObject } from "@bigpeer/protocol";
 import { type ColumnType, checkColumnTypes, documentOfRow, readHeader } from "./csv-document.ts";
-import { couchDocument, isMongoDocument, mongoValue } from "./foreign-document.ts";
-import type { Source } from "./source.ts";
+import { couchDocument, hasMongoValue, mongoValue } from "./foreign-document.ts";
+import type { Dialect, Source } from "./source.ts";
 import { SourceFault, type SourceRecord } from "./source-record.ts";
 import { isTypedLine, type TypedDocument, typedDocument } from "./typed-document.ts";
 
@@ -16,36 +16,45 @@ export interface ReadDocument extends TypedDocument {
   readonly index: number;
 }
 
+/** A record that is no document. */
+export interface ReadFault {
+  readonly fault: SourceFault;
+  readonly record: SourceRecord;
+  readonly index: number;
+}
+
+export type ReadRecord = ReadDocument | ReadFault;
+
 export interface ReaderOptions {
   readonly types: ReadonlyMap<string, ColumnType>;
   /** Field that is the id; undefined for `_id`. */
   readonly idField: string | undefined;
   /** Whether the record was imported before. */
   readonly isDone: (index: number) => boolean;
-  /** Called for a record that is no document. Throws to end the import. */
-  readonly onFault: (fault: SourceFault, record: SourceRecord, index: number) => void;
+  /** Whether a record that is no document is handed out as a fault; otherwise it is thrown. */
+  readonly isContinuing: boolean;
+  /** Called once, for a plain file that has a value of mongoexport behind its first record. */
+  readonly onMongoValue: (record: SourceRecord) => void;
 }
 
-type Dialect = "plain" | "typed" | "mongo" | "couch";
-
-/** Documents in groups, as the records are. */
+/** Documents and faults in groups, as the records are. */
 export async function* readDocuments(
   source: Source,
   options: ReaderOptions,
-): AsyncGenerator<readonly ReadDocument[], void, void> {
+): AsyncGenerator<readonly ReadRecord[], void, void> {
   const reader = new DocumentReader(source, options);
   for await (const records of source.records) {
-    const documents: ReadDocument[] = [];
+    const read: ReadRecord[] = [];
     let failure: unknown;
     try {
       for (const record of records) {
-        const document = reader.read(record);
-        if (document !== undefined) documents.push(document);
+        const found = reader.read(record);
+        if (found !== undefined) read.push(found);
       }
     } catch (error) {
       failure = error;
     }
-    if (documents.length > 0) yield documents;
+    if (read.length > 0) yield read;
     if (failure !== undefined) throw failure;
   }
 }
@@ -55,36 +64,50 @@ class DocumentReader {
   #header: string[][] | undefined;
   #dialect: Dialect | undefined;
   #index = -1;
+  #hasMongoValue = false;
 
-  constructor({ isCouch }: Source, options: ReaderOptions) {
+  constructor({ dialect }: Source, options: ReaderOptions) {
     this.#options = options;
-    if (isCouch) this.#dialect = "couch";
+    this.#dialect = dialect;
   }
 
   /** Undefined for a record without a document, or one that was imported before. */
-  read(record: SourceRecord): ReadDocument | undefined {
+  read(record: SourceRecord): ReadRecord | undefined {
     if (record.cells !== undefined && this.#header === undefined) {
+      // Without names there is nothing to go on with.
+      if (record.fault !== undefined) throw record.fault;
       this.#header = readHeader(record);
       checkColumnTypes(this.#options.types, this.#header);
       this.#dialect = "plain";
       return undefined;
     }
     const index = ++this.#index;
-    const { isDone, onFault, idField } = this.#options;
+    const { isDone, isContinuing, idField } = this.#options;
     // The first record tells the dialect.
     if (this.#dialect !== undefined && isDone(index)) return undefined;
     try {
+      if (record.fault !== undefined) throw record.fault;
       const parsed = this.#parse(record);
       this.#dialect ??= dialectOf(parsed);
       if (isDone(index)) return undefined;
+      this.#noteMongoValue(parsed, record);
       const read = inDialect(parsed, this.#dialect);
       if (read === undefined) return undefined;
       const { document, declaration } = withId(read, idField, record);
       return { document, declaration, record, index };
     } catch (error) {
-      onFault(faultOf(error, record), record, index);
-      return undefined;
+      const fault = faultOf(error, record);
+      if (!isContinuing) throw fault;
+      return { fault, record, index };
     }
+  }
+
+  /** A look into the text is quick; almost no document has such a name. */
+  #noteMongoValue(parsed: ValueObject, record: SourceRecord): void {
+    if (this.#hasMongoValue || this.#dialect !== "plain" || !record.text.includes('"$')) return;
+    if (!hasMongoValue(parsed)) return;
+    this.#hasMongoValue = true;
+    this.#options.onMongoValue(record);
   }
 
   #parse(record: SourceRecord): ValueObject {
@@ -126,7 +149,7 @@ function placeOf({ at = "" }: PeerError, record: SourceRecord) {
 
 function dialectOf(document: ValueObject): Dialect {
   if (isTypedLine(document)) return "typed";
-  return isMongoDocument(document) ? "mongo" : "plain";
+  return hasMongoValue(document) ? "mongo" : "plain";
 }
 
 /** Undefined for a record without a document. */

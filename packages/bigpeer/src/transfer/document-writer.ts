@@ -32,6 +32,8 @@ export interface WriterOptions {
   readonly signal: AbortSignal;
   /** How long it tries to reach a server that does not answer. */
   readonly patienceMs: number;
+  /** How long one attempt may take; default 90 seconds. */
+  readonly timeoutMs?: number;
   /** Whether documents behind a refused one are written. */
   readonly isContinuing: boolean;
 }
@@ -51,7 +53,6 @@ export interface Refused {
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 
 const TIMEOUT_MS = 90_000;
-const TIMEOUT_TEXT: string = `no answer within ${TIMEOUT_MS / 1_000} s`;
 const PAUSE_MS_MAX = 5_000;
 
 export class DocumentWriter {
@@ -112,12 +113,16 @@ export class DocumentWriter {
   }
 
   async #attempt(body: Uint8Array, idempotencyKey: string): Promise<Attempt> {
-    const { url, key, signal } = this.#options;
+    const { url, key, signal, timeoutMs = TIMEOUT_MS } = this.#options;
     // AbortSignal.any would keep each attempt of a long import in memory.
     const ending = new AbortController();
     const end = (): void => ending.abort(signal.reason);
     signal.addEventListener("abort", end);
-    const timer = setTimeout(() => ending.abort(new Error(TIMEOUT_TEXT)), TIMEOUT_MS);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      ending.abort();
+    }, timeoutMs);
     try {
       signal.throwIfAborted();
       const response = await fetch(`${url.replace(/\/+$/, "")}/api/v4/store/execute`, {
@@ -149,17 +154,27 @@ export class DocumentWriter {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof BigPeerError) throw error;
-      const { message, cause } = error as Error;
-      const reason = (cause as Error | undefined)?.message ?? message;
       return {
         kind: "unanswered",
-        error: new BigPeerError("client.network", `failed to reach ${url}: ${reason}`),
+        error: isLate ? lateError(timeoutMs) : networkError(url, error),
       };
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", end);
     }
   }
+}
+
+/** The server may still write the batch: its key keeps it from being written twice. */
+function lateError(timeoutMs: number): BigPeerError {
+  return new BigPeerError("client.timeout", `no answer within ${timeoutMs / 1_000} s`);
+}
+
+function networkError(url: string, error: unknown): BigPeerError {
+  const { message, cause } = error as Error;
+  // fetch hides the reason in the cause.
+  const reason = (cause as Error | undefined)?.message ?? message;
+  return new BigPeerError("client.network", `failed to reach ${url}: ${reason}`);
 }
 
 type Attempt =

@@ -18,21 +18,26 @@ function isDocument(value: Value | undefined): value is ValueObject {
   return value !== undefined && isObject(value);
 }
 
-/** Whether a document is extended JSON, by its id. */
-export function isMongoDocument(document: ValueObject): boolean {
-  const id = document["_id"];
-  return isDocument(id) && Object.keys(id).length === 1 && Object.hasOwn(id, "$oid");
+/** Whether a value of mongoexport, such as `{"$date": …}`, is anywhere in a value. */
+export function hasMongoValue(value: Value): boolean {
+  if (isArray(value)) return value.some(hasMongoValue);
+  if (!isObject(value)) return false;
+  return plainValue(value) !== undefined || Object.values(value).some(hasMongoValue);
+}
+
+/** Undefined for an object that is no value of mongoexport. */
+function plainValue(value: ValueObject): Value | undefined {
+  const [name = "", ...others] = Object.keys(value);
+  if (others.length > 0 || !Object.hasOwn(PLAIN, name)) return undefined;
+  return PLAIN[name]?.(value[name] as Value);
 }
 
 /** Values with `$oid`, `$date`, `$numberLong` and the like become plain ones. */
 export function mongoValue(value: Value): Value {
   if (isArray(value)) return value.map(mongoValue);
   if (!isObject(value)) return value;
-  const [name = "", ...others] = Object.keys(value);
-  if (others.length === 0 && name.startsWith("$")) {
-    const plain = PLAIN[name]?.(value[name] as Value);
-    if (plain !== undefined) return plain;
-  }
+  const plain = plainValue(value);
+  if (plain !== undefined) return plain;
   const entries = Object.entries(value).map(([field, each]) => [field, mongoValue(each)] as const);
   return Object.fromEntries(entries);
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Checkpoint, Progress, RecordRange } from "./checkpoint.ts";
-import type { ReadDocument } from "./document-reader.ts";
+import type { ReadDocument, ReadFault, ReadRecord } from "./document-reader.ts";
 import type { DocumentWriter, Outcome, Refused } from "./document-writer.ts";
 import type { Rejects } from "./rejects.ts";
 import { SourceFault } from "./source-record.ts";
@@ -13,7 +13,7 @@ import { SourceFault } from "./source-record.ts";
 export interface ImportOptions {
   readonly batchSize: number;
   readonly isContinuing: boolean;
-  readonly rejects: Rejects | undefined;
+  readonly rejects: Pick<Rejects, "add"> | undefined;
   readonly checkpoint: Pick<Checkpoint, "write"> | undefined;
   readonly from: Progress;
   readonly onProgress: (progress: Progress) => void;
@@ -31,8 +31,10 @@ const IN_FLIGHT_MAX = 4;
 /** Text of a batch: far below what the server takes, as CBOR is no longer than JSON. */
 const BATCH_LENGTH_MAX: number = 2 * 1024 * 1024;
 
+/** Records of one block of the file. Faults are written down when their turn comes. */
 interface Batch {
   readonly documents: readonly ReadDocument[];
+  readonly faults: readonly ReadFault[];
   /** Index behind its last record. */
   readonly end: number;
   readonly outcome: Promise<Outcome>;
@@ -45,13 +47,6 @@ export class ImportRun {
   readonly #flight: Batch[] = [];
   #progress: Progress;
   #savedMs: number = performance.now();
-  /** Records that could not be read, by their place among the records. */
-  #faults: {
-    readonly fault: SourceFault;
-    readonly record: Refused["document"]["record"];
-    readonly index: number;
-  }[] = [];
-
   /** Whether a document was refused, so that nothing more is sent. */
   #isEnded = false;
   /** Lines of the documents that were written behind the one that ended the import. */
@@ -71,26 +66,24 @@ export class ImportRun {
     return this.#linesAhead;
   }
 
-  /** A record that is no document. Throws unless the import continues after errors. */
-  fault(fault: SourceFault, record: ReadDocument["record"], index: number): void {
-    if (!this.#options.isContinuing) throw fault;
-    this.#faults.push({ fault, record, index });
-  }
-
-  /** Documents before a fault are written before it is thrown. */
-  async run(groups: AsyncIterable<readonly ReadDocument[]>): Promise<Progress> {
-    let batch: ReadDocument[] = [];
+  /** Documents before a failure of the file are written before it is thrown. */
+  async run(groups: AsyncIterable<readonly ReadRecord[]>): Promise<Progress> {
+    let batch: ReadRecord[] = [];
     let length = 0;
+    const start = async (): Promise<void> => {
+      const records = batch;
+      batch = [];
+      length = 0;
+      if (records.length > 0) await this.#start(records);
+    };
     let failure: unknown;
     try {
-      for await (const documents of groups) {
-        for (const document of documents) {
-          batch.push(document);
-          length += lengthOf(document);
-          if (!this.#isEnd(document) && length < BATCH_LENGTH_MAX) continue;
-          await this.#start(batch);
-          batch = [];
-          length = 0;
+      for await (const records of groups) {
+        for (const record of records) {
+          if (this.#isOtherBlock(batch, record)) await start();
+          batch.push(record);
+          length += lengthOf(record);
+          if (this.#isEnd(record) || length >= BATCH_LENGTH_MAX) await start();
         }
       }
     } catch (error) {
@@ -102,25 +95,37 @@ export class ImportRun {
       // In the file itself: the documents before it are written.
       failure = error;
     }
-    if (batch.length > 0) await this.#start(batch);
+    await start();
     while (this.#flight.length > 0) await this.#settle();
-    this.#takeFaults(Infinity);
     this.#save();
     if (failure !== undefined) throw failure;
     return this.#progress;
   }
 
   /** At places of the file, so that an import that goes on sends the batches it sent before. */
-  #isEnd({ index }: ReadDocument): boolean {
+  #isEnd({ index }: ReadRecord): boolean {
     return (index + 1) % this.#options.batchSize === 0;
   }
 
-  async #start(documents: readonly ReadDocument[]): Promise<void> {
+  /** The last record of a block may hold no document, or be imported already. */
+  #isOtherBlock([first]: readonly ReadRecord[], { index }: ReadRecord): boolean {
+    const { batchSize } = this.#options;
+    return (
+      first !== undefined && Math.floor(first.index / batchSize) !== Math.floor(index / batchSize)
+    );
+  }
+
+  async #start(records: readonly ReadRecord[]): Promise<void> {
     if (this.#flight.length >= IN_FLIGHT_MAX) await this.#settle();
-    const outcome = this.#writer.write(documents);
+    const documents = records.filter((record) => "document" in record);
+    const faults = records.filter((record) => "fault" in record);
+    const outcome =
+      documents.length === 0
+        ? Promise.resolve({ written: 0, refused: [] })
+        : this.#writer.write(documents);
     // Read when its turn comes; until then it is no unhandled rejection.
     outcome.catch(() => {});
-    this.#flight.push({ documents, end: (documents.at(-1)?.index ?? -1) + 1, outcome });
+    this.#flight.push({ documents, faults, end: (records.at(-1)?.index ?? -1) + 1, outcome });
   }
 
   /** Takes the outcome of the oldest batch. */
@@ -139,9 +144,8 @@ export class ImportRun {
     const { rejected } = this.#progress;
     const [first] = refused;
     if (first !== undefined && !this.#options.isContinuing) return this.#refuse(first, written);
-    this.#takeFaults(batch.end);
-    for (const { document, reason } of refused) this.#options.rejects?.add(document.record, reason);
-    this.#advance(batch.end, written, refused.length);
+    this.#reject(batch.faults, refused);
+    this.#advance(batch.end, written, refused.length + batch.faults.length);
     // A reject is in its file once, also after a crash.
     const isDue = this.#progress.rejected !== rejected;
     if (isDue || performance.now() - this.#savedMs > SAVE_MS) this.#save();
@@ -180,18 +184,16 @@ export class ImportRun {
     throw new SourceFault(reason, document.record);
   }
 
-  /** Writes down the faults before `end`, in the order of the file. */
-  #takeFaults(end: number): void {
-    const due = this.#faults.filter(({ index }) => index < end);
-    if (due.length === 0) return;
-    this.#faults = this.#faults.filter(({ index }) => index >= end);
-    for (const { fault, record } of due)
-      this.#options.rejects?.add(
-        record,
-        `${fault.reason}, at line ${fault.line}, column ${fault.column}`,
-      );
-    const last = (due.at(-1)?.index ?? 0) + 1;
-    this.#advance(Math.max(this.#progress.records, last), 0, due.length);
+  /** Writes down what is left out, in the order of the file. */
+  #reject(faults: readonly ReadFault[], refused: readonly Refused[]): void {
+    const all = [
+      ...faults.map(({ fault: { reason, line, column }, record, index }) => {
+        return { index, record, reason: `${reason}, at line ${line}, column ${column}` };
+      }),
+      ...refused.map(({ document: { record, index }, reason }) => ({ index, record, reason })),
+    ];
+    all.sort((a, b) => a.index - b.index);
+    for (const { record, reason } of all) this.#options.rejects?.add(record, reason);
   }
 
   /** Waits for what is under way, so that nothing is written behind the failure. */
@@ -222,6 +224,6 @@ function rangeOf(documents: readonly ReadDocument[]): RecordRange {
   return { from: documents[0]?.index ?? 0, to: (documents.at(-1)?.index ?? -1) + 1 };
 }
 
-function lengthOf({ record: { text, cells } }: ReadDocument): number {
+function lengthOf({ record: { text, cells } }: ReadRecord): number {
   return text.length + (cells?.reduce((sum, cell) => sum + cell.text.length, 0) ?? 0);
 }

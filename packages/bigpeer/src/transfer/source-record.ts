@@ -9,6 +9,8 @@ export interface SourceRecord {
   readonly text: string;
   /** Cells of a row of CSV. */
   readonly cells?: readonly Cell[];
+  /** Set if it cannot be split into cells; the records behind it can be read all the same. */
+  readonly fault?: SourceFault;
   /** Where it begins, both from 1. */
   readonly line: number;
   readonly column: number;

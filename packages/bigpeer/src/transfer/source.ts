@@ -14,9 +14,12 @@ import { csvRecords } from "./csv-records.ts";
 import { lineRecords, listRecords } from "./json-records.ts";
 import { type RecordGroups, SourceFault } from "./source-record.ts";
 
-export const SOURCE_FORMATS = ["ndjson", "json", "csv"] as const;
+export const SOURCE_FORMATS = ["ndjson", "json", "csv", "mongo"] as const;
 
 export type SourceFormat = (typeof SOURCE_FORMATS)[number];
+
+/** What the records of a file are: documents, or what another program has written of them. */
+export type Dialect = "plain" | "typed" | "mongo" | "couch";
 
 export interface SourceOptions {
   /** A path, or `-` for standard input. */
@@ -27,12 +30,11 @@ export interface SourceOptions {
 }
 
 export interface Source {
-  /** Absolute; undefined for standard input. */
+  /** Absolute; undefined for what cannot be read again, such as standard input or a pipe. */
   readonly path: string | undefined;
-  readonly format: SourceFormat;
-  /** Whether it is an answer of CouchDB, whose list `rows` holds the documents. */
-  readonly isCouch: boolean;
-  /** Compressed bytes; undefined for standard input. */
+  /** Undefined if the first record tells. The rows of an answer of CouchDB hold the documents. */
+  readonly dialect: Dialect | undefined;
+  /** Compressed bytes; undefined for what is no file on a disk. */
   readonly size: number | undefined;
   /** Compressed bytes that were read so far. */
   readonly bytesRead: () => number;
@@ -46,9 +48,10 @@ const COUCH =
 
 export async function openSource(options: SourceOptions, host: ProgramHost): Promise<Source> {
   const isInput = options.file === "-";
-  const path = isInput ? undefined : resolve(host.folder, options.file);
-  const size = path === undefined ? undefined : await sizeOf(path);
-  const raw: Readable = path === undefined ? host.input : createReadStream(path);
+  const named = isInput ? undefined : resolve(host.folder, options.file);
+  const size = named === undefined ? undefined : await sizeOf(named);
+  const path = size === undefined ? undefined : named;
+  const raw: Readable = named === undefined ? host.input : createReadStream(named);
   addAbortSignal(host.signal, raw);
   let read = 0;
   const counted = (async function* (): AsyncGenerator<Buffer> {
@@ -61,19 +64,24 @@ export async function openSource(options: SourceOptions, host: ProgramHost): Pro
   const text = textOf(await unpacked(counted));
   const { head, whole } = await peek(text);
   const couch = COUCH.exec(head);
-  const format = options.format ?? formatOf(options.file, head, couch !== null);
+  const isMongo = options.format === "mongo";
+  const format = isMongo
+    ? jsonFormatOf(head)
+    : (options.format ?? formatOf(options.file, head, couch !== null));
   const isCouch = couch !== null && format === "json";
   const records = isCouch
     ? listRecords(skipping(whole, couch[0]), "}")
     : recordsOf(format, whole, options.separator);
-  return { path, format, isCouch, size, bytesRead: () => read, records };
+  const dialect = isMongo ? "mongo" : isCouch ? "couch" : undefined;
+  return { path, dialect, size, bytesRead: () => read, records };
 }
 
-async function sizeOf(path: string): Promise<number> {
+/** Undefined for a pipe or a device. */
+async function sizeOf(path: string): Promise<number | undefined> {
   try {
     const found = await stat(path);
     if (found.isDirectory()) throw new UsageError(`expected a file, found the folder ${path}`);
-    return found.size;
+    return found.isFile() ? found.size : undefined;
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new CommandFailure(`failed to read ${path}: ${(error as Error).message}`);
@@ -204,6 +212,11 @@ function formatOf(file: string, head: string, isCouch: boolean): SourceFormat {
   if (first === "[" || isCouch) return "json";
   if (first === "{" || first === "" || ending === "json") return "ndjson";
   throw new UsageError(`${file}: expected JSON, or its format with --format csv`);
+}
+
+/** mongoexport writes lines, or a list with --jsonArray. */
+function jsonFormatOf(head: string): SourceFormat {
+  return head.trimStart().startsWith("[") ? "json" : "ndjson";
 }
 
 function recordsOf(

@@ -44,6 +44,12 @@ test("bash completes every command, the commands below one, options and their va
   expect(complete("webhook", "dea")).toEqual(["dead-letters"]);
   expect(complete("tail", "--vi")).toEqual(["--view"]);
   expect(complete("tail", "orders", "--view", "")).toEqual(["document", "fields"]);
+  // An option of the same name has other values in another command.
+  expect(complete("export", "orders", "--format", "")).toEqual(["ndjson", "csv"]);
+  expect(complete("import", "a", "-f", "m")).toEqual(["mongo"]);
+  expect(complete("query", "--format", "v")).toEqual(["vertical"]);
+  expect(complete("webhook", "resume", "w", "--from", "old")).toEqual(["oldest"]);
+  expect(complete("restore", "--from", "")).not.toContain("oldest");
 });
 
 /** What each command is run with, and what shows that it did its work. */
@@ -63,12 +69,16 @@ const RUNS: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["tail", ["cars", "--since", "0", "--count", "1"], /^\{"type":"insert","collection":"cars"/],
   ["remote", ["SELECT * FROM cars"], /^\[\]/],
   ["peers", [], /^\[\]\n$/],
-  ["dataset", ["load", "tasks"], /^/],
+  ["dataset", ["load", "tasks"], /^\[\{"collection":"tasks","documents":100,"added":100\}\]\n$/],
   ["attachment", ["put", "cars.ndjson"], /"len":12/],
-  ["backup", ["--data-dir", "DATA", "--to", "copy"], /^/],
-  ["verify", ["--data-dir", "copy"], /^/],
-  ["restore", ["--from", "copy", "--data-dir", "restored"], /^/],
-  ["cluster", ["status", "--url", "MANAGEMENT"], /not in a cluster/],
+  ["backup", ["--data-dir", "DATA", "--to", "copy"], /^copied to \S+copy: registry, apps 1, /],
+  ["verify", ["--data-dir", "copy"], /^registry: keys \d+, [^]*\nno problems found\n$/],
+  [
+    "restore",
+    ["--from", "copy", "--data-dir", "restored"],
+    /^copied to \S+restored: registry, apps 1, /,
+  ],
+  ["cluster", ["status"], /^\{"cluster":null,"nodes":\[\]\}\n$/],
   ["openapi", [], /"openapi":/],
   ["completion", ["zsh"], /^#compdef bigpeer/],
   ["version", [], /^\d+\.\d+\.\d+\n$/],
@@ -108,9 +118,17 @@ describe.runIf(isFullSize)("as a process", () => {
 
   test.each([
     ["start", ["--data-dir", "served", "--port", "0", "--management-port", "off"], / stop /],
+    ["serve", ["--data-dir", "served too", "--port", "0", "--management-port", "off"], / stop /],
+    [
+      "flags alone",
+      ["--data-dir", "served as well", "--port", "0", "--management-port", "off"],
+      / stop /,
+    ],
+    // A row is on the screen with nothing else typed.
     ["dev", ["--port", "0"], /^demo-task-00003 .*\n/m],
   ])("%s serves until it is stopped, and exits with 0", async (name, words, lastWords) => {
-    const serving = new CommandProcess([name, ...words], { folder });
+    const named = name === "flags alone" ? [] : [name];
+    const serving = new CommandProcess([...named, ...words], { folder });
     const [, url = ""] = await serving.waitFor(/^ {2}url +(http\S+)$/m);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     await serving.waitFor(lastWords);

@@ -56,6 +56,8 @@ const COMMANDS = [
   ["webhook", "list"],
   ["webhook", "status"],
   ["sink", "show", "s"],
+  ["cluster", "status"],
+  ["cluster", "status", "--json"],
 ];
 
 test.each(ANSWERS)(

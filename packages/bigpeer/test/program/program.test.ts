@@ -49,7 +49,8 @@ test("flags without a command, and serve, start the server; a help is for all co
   expect(isServerCommand(["--port", "9000"])).toBe(true);
   expect(isServerCommand(["serve"])).toBe(true);
   expect(isServerCommand(["start", "--port=1"])).toBe(true);
-  expect(isServerCommand(["cluster", "status"])).toBe(true);
+  expect(isServerCommand(["cluster", "adopt"])).toBe(true);
+  expect(isServerCommand(["cluster", "status"])).toBe(false);
   expect(isServerCommand(["start", "--help"])).toBe(false);
   expect(isServerCommand(["--version"])).toBe(false);
   expect(isServerCommand(["query", "SELECT 1"])).toBe(false);
@@ -57,6 +58,7 @@ test("flags without a command, and serve, start the server; a help is for all co
 
 test.each([
   [["statsu"], /unknown command 'statsu'\n\(Did you mean status\?\)/],
+  [["cluster", "statsu"], /unknown command 'statsu'\n\(Did you mean status\?\)/],
   [["app", "lst"], /unknown command 'lst'\n\(Did you mean list\?\)/],
   [["status", "--fromat", "json"], /unknown option '--fromat'\n\(Did you mean --format\?\)/],
   [

@@ -37,7 +37,9 @@ async function failureOf(split: Split, text: string): Promise<string> {
   const messages = new Set<string>();
   for (const size of [1, 4, 1000]) {
     try {
-      for await (const group of split(pieces(text, size))) for (const _ of group);
+      for await (const group of split(pieces(text, size))) {
+        for (const { fault } of group) if (fault !== undefined) throw fault;
+      }
       messages.add("no failure");
     } catch (error) {
       messages.add((error as Error).message);
@@ -95,6 +97,19 @@ test.each([
   ['a\nx"y', 'line 2, column 2: expected a quoted cell to begin with "'],
 ])("broken CSV is refused with its place: %j", async (text, message) => {
   expect(await failureOf(csv, text)).toBe(message);
+});
+
+test.each([
+  ['a\n"x\nb\nc', ["a", "line 2, column 1", "b", "c"]],
+  ['a\r\n"x\r\nb\r\n', ["a", "line 2, column 1", "b"]],
+  ['a\n"x\nb\n"y\nc"z\nd', ["a", "line 4, column 2", "line 5, column 2", "d"]],
+  ['"x""\ny\nb', ["line 1, column 1", "y", "b"]],
+  ['a\nx"y",z\n\nb\n"', ["a", "line 2, column 2", "b", "line 5, column 1"]],
+])("the line behind a broken row of CSV is the next row: %j", async (text, expected) => {
+  const found = (await all(csv, text)).map(({ cells = [], fault }) => {
+    return fault === undefined ? cells[0]?.text : `line ${fault.line}, column ${fault.column}`;
+  });
+  expect(found).toEqual(expected);
 });
 
 test("lines of CSV end with CR LF, LF or CR, and a cell keeps its letters", async () => {

@@ -125,6 +125,11 @@ export class StoreSnapshot extends View {
     return changesSince(this, this.#identity, cursor);
   }
 
+  /** As Snapshot.renew. */
+  renew(): void {
+    this.#snapshot.renew?.();
+  }
+
   close(): void {
     this.#snapshot.close();
   }

@@ -1,7 +1,7 @@
 /**
  * Held snapshots: the lifetime of snapshots and of the iterators that are open on them.
  *
- * A snapshot ends by close(), by age, or with its storage; later reads throw an error that says
+ * A snapshot ends by close(), by age since it was taken or renewed, or with its storage; later reads throw an error that says
  * which. Below it is a View: one state, shared by several snapshots with a reference count. All its
  * cursors must be closed before it is.
  */
@@ -79,7 +79,7 @@ export class SnapshotHolder {
     const now = performance.now();
     let nextMs = Number.POSITIVE_INFINITY;
     for (const snapshot of this.#snapshots.list()) {
-      const leftMs = snapshot.takenAtMs + this.#lifeMs - now;
+      const leftMs = snapshot.heldFromMs + this.#lifeMs - now;
       if (leftMs <= 0) snapshot.end("store.snapshot_expired");
       else if (leftMs < nextMs) nextMs = leftMs;
     }
@@ -90,6 +90,8 @@ export class SnapshotHolder {
 class HeldSnapshot implements Snapshot, Placed {
   place = -1;
   readonly takenAtMs: number = performance.now();
+  /** When its life began, or began anew. */
+  #heldFromMs: number = this.takenAtMs;
   readonly #siblings: IndexedSet<HeldSnapshot>;
   #view: View | undefined;
   #iterators: Set<HeldIterator<unknown>> | undefined;
@@ -144,6 +146,15 @@ class HeldSnapshot implements Snapshot, Placed {
 
   keys(range: KeyRange): Iterable<Key> {
     return this.#iterable((view) => view.keys(range));
+  }
+
+  get heldFromMs(): number {
+    return this.#heldFromMs;
+  }
+
+  /** It is as old as before where the oldest snapshot has to end for memory. */
+  renew(): void {
+    this.#heldFromMs = performance.now();
   }
 
   close(): void {

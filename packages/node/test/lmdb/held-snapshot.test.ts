@@ -123,6 +123,25 @@ test("each snapshot expires at its own age", () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test("a snapshot that is renewed lives on, and ends when it is not renewed any more", () => {
+  const holder = new SnapshotHolder(1000);
+  const views = [new CountedView(), new CountedView()];
+  const [renewed] = views.map((view) => holder.hold(view));
+  for (let i = 0; i < 10; i++) {
+    vi.advanceTimersByTime(700);
+    renewed?.renew?.();
+  }
+  expect(views.map((view) => view.releaseCount)).toEqual([0, 1]);
+  // It is the oldest all the same.
+  const later = holder.hold(new CountedView());
+  expect(holder.endOldest(() => true)).toBe(true);
+  expect(codeOf(() => renewed?.get("a"))).toBe("store.snapshot_expired");
+  expect(later.has("a")).toBeDefined();
+  later.renew?.();
+  vi.advanceTimersByTime(1000);
+  expect(codeOf(() => later.get("a"))).toBe("store.snapshot_expired");
+});
+
 test("an iterator of an expired snapshot fails with the reason", () => {
   const snapshot = new SnapshotHolder(1000).hold(new CountedView());
   const walk = snapshot.keys(RANGE)[Symbol.iterator]();

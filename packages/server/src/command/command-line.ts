@@ -10,13 +10,7 @@ import { suggest } from "../config/config.ts";
 import type { Setting, SettingName } from "../config/setting.ts";
 import { SETTING_GROUPS, SETTINGS } from "../config/settings.ts";
 
-export type CommandName =
-  | "start"
-  | "backup"
-  | "restore"
-  | "verify"
-  | "cluster status"
-  | "cluster adopt";
+export type CommandName = "start" | "backup" | "restore" | "verify" | "cluster adopt";
 
 export type CommandLine =
   | { readonly kind: "help" }
@@ -71,15 +65,6 @@ export const COMMANDS: readonly Command[] = [
     meaning: "check every record and attachment of a data folder; the server may be running",
     settings: ["config", "data-dir"],
     flags: [],
-  },
-  {
-    name: "cluster status",
-    meaning: "show the nodes of a cluster, which of them evaluates each app, and how far they lag",
-    settings: ["config", "namespace", "name", "management-port"],
-    flags: [
-      { flag: "--url", argument: "URL", meaning: "management API of a node" },
-      { flag: "--json", meaning: "as JSON" },
-    ],
   },
   {
     name: "cluster adopt",

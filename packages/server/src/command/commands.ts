@@ -28,7 +28,6 @@ import {
 import type { AppName } from "../registry/app.ts";
 import { curlLines, type Quickstart } from "../registry/quickstart.ts";
 import { type RunningServer, startServer } from "../server.ts";
-import { clusterStatusText } from "./cluster-status-command.ts";
 import { type CommandLine, type CommandName, parseCommandLine, usage } from "./command-line.ts";
 import { type SignalSource, StopSignals } from "./signals.ts";
 
@@ -135,12 +134,6 @@ const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number>
   restore: async ({ flags, config, host }) => {
     const from = resolve(flags.get("--from") ?? "");
     host.print(copyLine(await restore(from, config.dataDir, nodePlatform), config.dataDir));
-    return 0;
-  },
-  "cluster status": async ({ flags, config, host }) => {
-    const { env } = host;
-    const request = { config, url: flags.get("--url"), env, isJson: flags.has("--json") };
-    host.print(await clusterStatusText(request));
     return 0;
   },
   "cluster adopt": async ({ config, log, host }) => {

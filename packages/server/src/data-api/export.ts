@@ -2,8 +2,8 @@
  * Export endpoint, `GET /store/export`: sends all documents of a collection as of one transaction,
  * a line of JSON for each (H70).
  *
- * A snapshot lives for a minute at most, and a client may take an hour. So the server first writes
- * the lines to a file without a name, as fast as its disk is, and then sends the file. The memory of
+ * A snapshot keeps freed pages of the store from being used, and a client may take an hour. So the
+ * server first writes the lines to a file without a name, as fast as its disk is, and then sends the file. The memory of
  * the process does not grow with the collection.
  */
 

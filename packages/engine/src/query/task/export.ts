@@ -2,11 +2,12 @@
  * Export: hands out all documents of a collection that the caller may read, as of one transaction,
  * in the order of their ids. Nothing is held in memory: the receiver may let it wait.
  *
- * It runs in time slices on one snapshot, which ends after a minute. So a receiver must not wait for
- * a slow client.
+ * It runs in time slices on one snapshot, which it renews as long as it goes forward. A receiver that
+ * keeps it waiting for a minute ends the snapshot, so it must not wait for a slow client.
  */
 
 import { waitFor } from "../../steps.ts";
+import type { StoreSnapshot } from "../../store/store.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { checkCollectionName, refuseUnknown } from "../command/known-collection.ts";
 import { located } from "../fault.ts";
@@ -36,7 +37,7 @@ export async function exportDocuments(
     }
     const run = { args: {}, platform, budget, request: { id: "", appId, startMs: platform.now() } };
     const view = authority === undefined ? snapshot : authority.checker(run).narrow(snapshot);
-    const steps = handOut(view.scan(collection), request, budget);
+    const steps = handOut(view.scan(collection), request, { budget, snapshot });
     isHeld = true;
     const count = await slicer.take(steps, budget, snapshot, request.owner);
     return { count, transactionId: txnId };
@@ -48,7 +49,7 @@ export async function exportDocuments(
 function* handOut(
   documents: Iterable<StoredDocument | undefined>,
   { onDocument }: ExportRequest,
-  budget: Budget,
+  { budget, snapshot }: { readonly budget: Budget; readonly snapshot: StoreSnapshot },
 ): Steps<number> {
   const pace = new Pace(budget);
   let count = 0;
@@ -59,7 +60,9 @@ function* handOut(
       const full = onDocument(document);
       if (full !== undefined) yield* waitFor(full);
     }
-    if (pace.isPauseDue()) yield;
+    if (!pace.isPauseDue()) continue;
+    snapshot.renew();
+    yield;
   }
   return count;
 }
