@@ -540,9 +540,9 @@ export class RunningServer {
     };
   }
 
-  #note({ request: { id: requestId, method, remoteAddress }, ...answered }: Answered): void {
-    const { operation, status, elapsedMs } = answered;
-    this.#metrics.answered({ ...answered, method });
+  #note({ request, operation, status, elapsedMs, requestBytes, responseBytes }: Answered): void {
+    const { id: requestId, method, remoteAddress } = request;
+    this.#metrics.answered({ operation, method, status, elapsedMs, requestBytes, responseBytes });
     requestLine(this.#host.log, { requestId, operation, method, status, elapsedMs, remoteAddress });
   }
 

@@ -179,9 +179,9 @@ class FolderSegment implements SegmentFile {
     this.size = size;
   }
 
-  async write(bytes: Uint8Array, at: number): Promise<void> {
-    await writeAll(this.#handle, bytes, at);
-    if (O_DSYNC === 0) await syncAsync(this.#handle.fd);
+  write(bytes: Uint8Array, at: number): Promise<void> {
+    const written = writeAll(this.#handle, bytes, at);
+    return O_DSYNC === 0 ? written.then(() => syncAsync(this.#handle.fd)) : written;
   }
 
   close(): Promise<void> {

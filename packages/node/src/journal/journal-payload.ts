@@ -6,7 +6,7 @@
  * the same bytes.
  */
 
-import { type EncodedWrite, moveTo } from "../lmdb/encoded-write.ts";
+import { type EncodedWrite, moveToPacked } from "../lmdb/encoded-write.ts";
 import { packedAt, packedSize, writePackedHead } from "../lmdb/packed-entries.ts";
 import type { ShapeRecord } from "../lmdb/shape-records.ts";
 import { atOnce } from "../slices.ts";
@@ -55,7 +55,7 @@ export function* writePayloadInSteps(
     at = valueAt + size;
     if (chunk === undefined) continue;
     chunk.copy(target, valueAt, each.start, each.start + size);
-    moveTo(each, target, valueAt);
+    moveToPacked(each, target, valueAt);
   }
 }
 
@@ -77,11 +77,11 @@ export function readPayload(payload: Buffer): JournaledWrites {
         chunk: undefined,
         start: 0,
         size: 0,
-        isAlone: false,
+        place: "shared",
       });
     } else {
       const size = end - valueAt;
-      values.push({ key, keySize: key.length, chunk, start: valueAt, size, isAlone: false });
+      values.push({ key, keySize: key.length, chunk, start: valueAt, size, place: "packed" });
     }
     at = end;
   }

@@ -95,7 +95,7 @@ export class Journal {
    */
   async append(entry: Buffer, payloadSize: number): Promise<number> {
     assert(entry.length === entrySize(payloadSize), "an entry of the size of its payload");
-    const segment = await this.#segmentFor(entry.length);
+    const segment = this.#segmentWith(entry.length) ?? (await this.#nextFor(entry.length));
     const position = this.#position + 1;
     writeEntryHead(entry, payloadSize, { position, kind: "writes", seed: segment.seed });
     try {
@@ -139,10 +139,17 @@ export class Journal {
     await Promise.all(this.#closing);
   }
 
-  async #segmentFor(size: number): Promise<Segment> {
+  /** The last segment if it has space for an entry of `size` bytes. */
+  #segmentWith(size: number): Segment | undefined {
+    const last = this.#segments.at(-1);
+    if (last === undefined || last.isFinished) return undefined;
+    return last.at + size + CONTINUED_SIZE <= last.file.size ? last : undefined;
+  }
+
+  /** Makes a segment with space for an entry of `size` bytes. */
+  async #nextFor(size: number): Promise<Segment> {
     const current = this.#segments.at(-1);
     if (current === undefined || current.isFinished) return this.#next(size);
-    if (current.at + size + CONTINUED_SIZE <= current.file.size) return current;
     const next = await this.#next(size);
     await this.#continue(current);
     this.#finish(current);

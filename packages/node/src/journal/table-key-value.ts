@@ -148,15 +148,10 @@ export abstract class TableKeyValue<T extends JournalTree, P> implements KeyValu
     // Set at once, so that no other work on the tree comes before this commit.
     this.#isCommitting = true;
     try {
-      await this.track(this.#afterOther(commit));
+      await this.track(this.#before === undefined ? commit() : this.#before.then(commit));
     } finally {
       this.#isCommitting = false;
     }
-  }
-
-  async #afterOther(commit: () => Promise<void>): Promise<void> {
-    if (this.#before !== undefined) await this.#before;
-    await commit();
   }
 
   /** `keep` makes the encoded writes durable, which are lent until it resolves. */
@@ -304,9 +299,13 @@ export abstract class TableKeyValue<T extends JournalTree, P> implements KeyValu
     return this.writer.exclusively(work);
   }
 
-  protected track<R>(work: Promise<R>): Promise<R> {
+  protected async track<R>(work: Promise<R>): Promise<R> {
     this.#work.add(work);
-    return work.finally(() => this.#work.delete(work));
+    try {
+      return await work;
+    } finally {
+      this.#work.delete(work);
+    }
   }
 
   protected checkOpen(): void {

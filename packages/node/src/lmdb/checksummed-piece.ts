@@ -43,7 +43,7 @@ export class ChecksummedPiece {
       return;
     }
     this.#check.writeChecksum(chunk, 0, size, key);
-    this.#records.push({ key, keySize: key.length, chunk, start: 0, size, isAlone: false });
+    this.#records.push({ key, keySize: key.length, chunk, start: 0, size, place: "shared" });
     this.#bytes += size;
   }
 

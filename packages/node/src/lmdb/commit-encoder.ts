@@ -91,7 +91,7 @@ export class CommitEncoder {
 
 /** Has the shape of LentBytes, so that the loops over all writes stay monomorphic. */
 function removalOf(key: Key): Removal {
-  return { key, keySize: key.length, chunk: undefined, start: 0, size: 0, isAlone: false };
+  return { key, keySize: key.length, chunk: undefined, start: 0, size: 0, place: "shared" };
 }
 
 function assertKey(key: Key): void {

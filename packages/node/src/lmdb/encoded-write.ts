@@ -12,8 +12,14 @@ export interface Removal extends EntrySize {
   readonly key: Key;
   readonly chunk: undefined;
   readonly start: number;
-  readonly isAlone: false;
+  readonly place: "shared";
 }
+
+/**
+ * Where the bytes lie in their chunk: with other bytes around them; alone, with nothing but free
+ * space in front; or packed, behind their head and key (packed-entries.ts).
+ */
+export type BytesPlace = "shared" | "alone" | "packed";
 
 /** Bytes inside a larger buffer: one buffer for each value would cost more than most values. */
 export interface LentBytes {
@@ -24,19 +30,18 @@ export interface LentBytes {
   chunk: Buffer;
   start: number;
   readonly size: number;
-  /** Whether the chunk holds nothing else but free space in front (packed-entries.ts). */
-  isAlone: boolean;
+  place: BytesPlace;
 }
 
-/** Notes that the bytes were copied, and are no longer lent. */
-export function moveTo(value: LentBytes, chunk: Buffer, start: number): void {
+/** Notes that the bytes were copied behind their head and key, and are no longer lent. */
+export function moveToPacked(value: LentBytes, chunk: Buffer, start: number): void {
   value.chunk = chunk;
   value.start = start;
-  value.isAlone = false;
+  value.place = "packed";
 }
 
 /** Bytes as they are, in memory that may hold others. */
 export function encodedAs(key: Key, { buffer, byteOffset, length }: Uint8Array): LentBytes {
   const chunk = Buffer.from(buffer);
-  return { key, keySize: key.length, chunk, start: byteOffset, size: length, isAlone: false };
+  return { key, keySize: key.length, chunk, start: byteOffset, size: length, place: "shared" };
 }

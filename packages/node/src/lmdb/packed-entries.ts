@@ -55,8 +55,8 @@ export function* packEntries(encoded: EncodedWrite[]): Generator<PackedPiece> {
   for (let i = 0; i < all.length; i++) {
     const each = all[i] as EncodedWrite;
     all[i] = undefined;
-    const { key, chunk, start, size } = each;
-    if (each.isAlone) {
+    const { key, chunk, start, size, place } = each;
+    if (place === "alone") {
       const before = packer.cut();
       if (before !== undefined) yield before;
       yield packedAlone(each);
@@ -64,9 +64,13 @@ export function* packEntries(encoded: EncodedWrite[]): Generator<PackedPiece> {
     }
     const full = packer.makeRoom(packedSize(key, size));
     if (full !== undefined) yield full;
-    // Copied without a view of the value: a view costs more than most values.
-    const valueAt = packer.addHead(key, chunk === undefined ? undefined : size);
-    chunk?.copy(packer.piece, valueAt, start, start + size);
+    if (chunk === undefined) packer.addHead(key, undefined);
+    else if (place === "packed") packer.addPacked(chunk, start - packedFront(key), start + size);
+    else {
+      // Copied without a view of the value: a view costs more than most values.
+      const valueAt = packer.addHead(key, size);
+      chunk.copy(packer.piece, valueAt, start, start + size);
+    }
   }
   const last = packer.cut();
   if (last !== undefined) yield last;
@@ -76,6 +80,8 @@ export function* packEntries(encoded: EncodedWrite[]): Generator<PackedPiece> {
 class Packer {
   piece: Buffer = NO_PIECE;
   #end = 0;
+  /** Packed entries whose copy to the end of the piece is due: those of a commit lie together. */
+  #run: { readonly chunk: Buffer; readonly from: number; to: number } | undefined;
 
   /** Makes room for an entry of this size. Returns the piece so far if the entry does not fit. */
   makeRoom(size: number): PackedPiece | undefined {
@@ -87,14 +93,34 @@ class Packer {
 
   /** Adds an entry, for which there is room. Returns where its value, to be copied, begins. */
   addHead(key: string, valueSize: number | undefined): number {
+    this.#copyRun();
     const valueAt = writePackedHead(this.piece, this.#end, key, valueSize);
     this.#end = valueAt + (valueSize ?? 0);
     return valueAt;
   }
 
+  /** Adds an entry that is packed in `chunk`, for which there is room. */
+  addPacked(chunk: Buffer, from: number, to: number): void {
+    const run = this.#run;
+    if (run !== undefined && run.chunk === chunk && run.to === from) run.to = to;
+    else {
+      this.#copyRun();
+      this.#run = { chunk, from, to };
+    }
+    this.#end += to - from;
+  }
+
+  #copyRun(): void {
+    const run = this.#run;
+    if (run === undefined) return;
+    run.chunk.copy(this.piece, this.#end - (run.to - run.from), run.from, run.to);
+    this.#run = undefined;
+  }
+
   /** Ends the piece; undefined when nothing is in it. */
   cut(): PackedPiece | undefined {
     if (this.#end === 0) return undefined;
+    this.#copyRun();
     const full = cut(this.piece, this.#end);
     this.piece = NO_PIECE;
     this.#end = 0;

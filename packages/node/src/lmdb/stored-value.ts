@@ -68,7 +68,7 @@ export class ValueEncoder {
     this.#write(value);
     const start = this.#start;
     const size = this.#end - start;
-    return { key: owner, keySize: owner.length, chunk: this.#chunk, start, size, isAlone: false };
+    return { key: owner, keySize: owner.length, chunk: this.#chunk, start, size, place: "shared" };
   }
 
   /**
@@ -100,15 +100,15 @@ export class ValueEncoder {
     this.#parts = undefined;
     const start = this.#start;
     const size = this.#end - start;
-    const place = { key: owner, keySize: owner.length };
-    if (parts.length === 0) return { ...place, chunk: this.#chunk, start, size, isAlone: false };
+    const keyed = { key: owner, keySize: owner.length };
+    if (parts.length === 0) return { ...keyed, chunk: this.#chunk, start, size, place: "shared" };
     parts.push(this.#chunk.subarray(start, this.#end));
     // The next value overwrites it; by then it is copied.
     this.#end = start;
     const front = packedFront(owner);
     const chunk = yield* joinedInSteps(parts, front);
     this.#fullBytes += chunk.length;
-    return { ...place, chunk, start: front, size: chunk.length - front, isAlone: true };
+    return { ...keyed, chunk, start: front, size: chunk.length - front, place: "alone" };
   }
 
   #leaveHead(): void {

@@ -5,6 +5,7 @@ import {
   type PackedPiece,
   packEntries,
   packedFront,
+  writePackedHead,
 } from "../../src/lmdb/packed-entries.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -21,7 +22,7 @@ function entriesOf(pieces: readonly PackedPiece[]): [string, string | undefined]
 }
 
 function removal(key: string): EncodedWrite {
-  return { key, keySize: key.length, chunk: undefined, start: 0, size: 0, isAlone: false };
+  return { key, keySize: key.length, chunk: undefined, start: 0, size: 0, place: "shared" };
 }
 
 /** In memory of its own, with room in front. */
@@ -29,7 +30,7 @@ function alone(key: string, text: string): EncodedWrite {
   const front = packedFront(key);
   const memory = Buffer.allocUnsafeSlow(front + text.length);
   memory.write(text, front, "latin1");
-  return { ...encodedAs(key, memory.subarray(front)), isAlone: true };
+  return { ...encodedAs(key, memory.subarray(front)), place: "alone" };
 }
 
 test("[K32] entries are unpacked in order, and a large one is passed without a copy", () => {
@@ -52,6 +53,40 @@ test("[K32] entries are unpacked in order, and a large one is passed without a c
   ]);
   expect(pieces[1]?.buffer).toBe(memory);
   expect(entries).toEqual([]);
+});
+
+/** Each text under the key that is its first letter, packed behind each other in one chunk. */
+function packed(...texts: readonly string[]): EncodedWrite[] {
+  const chunk = Buffer.allocUnsafeSlow(
+    10 + texts.join("").length + texts.length * packedFront("k"),
+  );
+  let at = 10;
+  return texts.map((text) => {
+    const [key, size] = [text.charAt(0), text.length];
+    const start = writePackedHead(chunk, at, key, size);
+    at = start + chunk.write(text, start, "latin1");
+    return { key, keySize: 1, chunk, start, size, place: "packed" };
+  });
+}
+
+test("[K32] entries that are packed already are copied as they are", () => {
+  const text = (key: string, size = 5): string => key.padEnd(size, "x");
+  const [a, b, c, d] = packed(text("a"), text("b"), text("c"), text("d"));
+  const [e, f] = packed(text("e", 200_000), text("f", 100_000));
+  // Neighbours, others of the same chunk, and others between them.
+  const entries = [a, b, d, encodedAs("l", Buffer.from("lent")), c, removal("r"), e, f];
+  const pieces = [...packEntries(entries as EncodedWrite[])];
+  expect(pieces).toHaveLength(2);
+  expect(entriesOf(pieces)).toEqual([
+    ["a", text("a")],
+    ["b", text("b")],
+    ["d", text("d")],
+    ["l", "lent"],
+    ["c", text("c")],
+    ["r", undefined],
+    ["e", text("e", 200_000)],
+    ["f", text("f", 100_000)],
+  ]);
 });
 
 test("a piece is sent in memory of its own", () => {

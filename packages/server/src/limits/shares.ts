@@ -21,10 +21,17 @@ export interface ShareBounds {
 const KEPT_SHARE = 1 / 8;
 const KEPT_PER_GROUP_SHARE = 1 / 32;
 
+/** What an owner, or a group of owners, holds. */
+interface Account {
+  readonly name: string;
+  readonly group: Account | undefined;
+  taken: number;
+}
+
 export class Shares {
   readonly #bounds: ShareBounds;
-  readonly #ofOwners = new Map<string, number>();
-  readonly #ofGroups = new Map<string, number>();
+  readonly #owners = new Map<string, Account>();
+  readonly #groups = new Map<string, Account>();
   #taken = 0;
 
   constructor(bounds: ShareBounds) {
@@ -38,38 +45,52 @@ export class Shares {
 
   /** Amount that one owner holds. */
   takenBy(owner: string): number {
-    return this.#ofOwners.get(owner) ?? 0;
+    return this.#owners.get(owner)?.taken ?? 0;
   }
 
   /** Whether an owner may take at least one more. */
   hasLeft(owner: string): boolean {
-    return this.#hasRoom(owner, 1);
+    return this.#hasRoom(owner, this.#owners.get(owner), 1);
   }
 
-  #hasRoom(owner: string, amount: number): boolean {
+  #hasRoom(owner: string, account: Account | undefined, amount: number): boolean {
     const { max, perOwnerMax, areGrouped } = this.#bounds;
     const taken = this.#taken + amount;
-    if (taken > max || this.takenBy(owner) + amount > perOwnerMax) return false;
+    if (taken > max || (account?.taken ?? 0) + amount > perOwnerMax) return false;
     if (areGrouped !== true || taken <= max * (1 - KEPT_SHARE)) return true;
-    const ofGroup = this.#ofGroups.get(groupOf(owner)) ?? 0;
-    return ofGroup + amount <= Math.max(1, max * KEPT_PER_GROUP_SHARE);
+    const group = account?.group ?? this.#groups.get(groupOf(owner));
+    return (group?.taken ?? 0) + amount <= Math.max(1, max * KEPT_PER_GROUP_SHARE);
   }
 
   /** Returns false, and takes nothing, beyond the total or the maximum of the owner. */
   take(owner: string, amount = 1): boolean {
-    if (!this.#hasRoom(owner, amount)) return false;
-    this.#add(owner, amount);
+    const account = this.#owners.get(owner);
+    if (!this.#hasRoom(owner, account, amount)) return false;
+    this.#add(account ?? this.#open(owner), amount);
     return true;
   }
 
   give(owner: string, amount = 1): void {
-    this.#add(owner, -amount);
+    const account = this.#owners.get(owner);
+    if (account !== undefined) this.#add(account, -amount);
   }
 
-  #add(owner: string, amount: number): void {
+  #open(owner: string): Account {
+    const group =
+      this.#bounds.areGrouped === true
+        ? accountIn(this.#groups, groupOf(owner), undefined)
+        : undefined;
+    return accountIn(this.#owners, owner, group);
+  }
+
+  #add(account: Account, amount: number): void {
     this.#taken += amount;
-    addTo(this.#ofOwners, owner, amount);
-    if (this.#bounds.areGrouped === true) addTo(this.#ofGroups, groupOf(owner), amount);
+    account.taken += amount;
+    if (account.taken <= 0) this.#owners.delete(account.name);
+    const { group } = account;
+    if (group === undefined) return;
+    group.taken += amount;
+    if (group.taken <= 0) this.#groups.delete(group.name);
   }
 
   /** The share of one owner as a memory budget. */
@@ -83,10 +104,17 @@ function groupOf(owner: string): string {
   return end === -1 ? owner : owner.slice(0, end);
 }
 
-function addTo(counts: Map<string, number>, name: string, amount: number): void {
-  const count = (counts.get(name) ?? 0) + amount;
-  if (count > 0) counts.set(name, count);
-  else counts.delete(name);
+/** The account of this name; a new one if there is none. */
+function accountIn(
+  accounts: Map<string, Account>,
+  name: string,
+  group: Account | undefined,
+): Account {
+  const known = accounts.get(name);
+  if (known !== undefined) return known;
+  const made = { name, group, taken: 0 };
+  accounts.set(name, made);
+  return made;
 }
 
 /** Memory budget: bytes are taken before they are used and given back afterwards. */
