@@ -212,6 +212,7 @@ test("the attachments of system:data_sync_info say what waits", async () => {
     sent_bytes: 5,
     received_bytes: 0,
     stored_bytes: 5,
+    upload_error: null,
   });
 });
 
@@ -358,4 +359,20 @@ test("beyond its bound a peer stores no content", async () => {
   await expect(peer.attachments.create(randomBytes(600))).rejects.toMatchObject({
     code: "store.full",
   });
+});
+
+test("a server without space for attachments is an error of the peer, once, and shown while it lasts", async () => {
+  const server = await startRealServer({ attachmentSpaceMax: 100 });
+  const peer = await server.peer();
+  const errors: unknown[] = [];
+  peer.on("error", (error) => errors.push(error));
+  await addPhoto(peer, "p1", await peer.attachments.create(randomBytes(200)));
+  peer.sync.start();
+  await vi.waitFor(() => expect(errors).toMatchObject([{ code: "store.full" }]));
+  expect(await attachmentsOf(peer)).toMatchObject({
+    uploads_waiting: 1,
+    failed: 1,
+    upload_error: expect.stringMatching(/^503: .*\(store\.full\)$/) as unknown,
+  });
+  expect(peer.sync.status.pendingCount).toBe(1);
 });
