@@ -48,8 +48,9 @@ export interface EraseOptions {
 /** Memory of all statements together, including remote ones. */
 const STATEMENTS_BYTES_MAX = 256 * 1024 * 1024;
 
-/** How often expired data is removed. */
+/** How often expired data is removed; first, when the app has had time to start. */
 const MAINTENANCE_MS = 600_000;
+const MAINTENANCE_FIRST_MS = 30_000;
 
 interface PeerParts {
   readonly host: PeerHost;
@@ -173,7 +174,7 @@ export class Peer {
     this.#presence = new Presence({ sync: this.#engine, description, onError, checkOpen });
     this.presence = this.#presence;
     this.#stopListening = store.onCommit(() => this.#committed());
-    this.#stopMaintenance = this.#maintainLater(peerStore);
+    this.#stopMaintenance = this.#maintainLater(peerStore, MAINTENANCE_FIRST_MS);
   }
 
   static async open(options: CheckedOptions, host: PeerHost, openPlace: OpenPlace): Promise<Peer> {
@@ -390,9 +391,9 @@ export class Peer {
     }
   }
 
-  /** Every MAINTENANCE_MS. Returns a function that ends it. */
-  #maintainLater(peerStore: PeerStore): () => void {
-    return this.#host.after(MAINTENANCE_MS, () => {
+  /** After `ms`, then every MAINTENANCE_MS. Returns a function that ends it. */
+  #maintainLater(peerStore: PeerStore, ms = MAINTENANCE_MS): () => void {
+    return this.#host.after(ms, () => {
       void this.#maintain(peerStore);
       this.#stopMaintenance = this.#maintainLater(peerStore);
     });

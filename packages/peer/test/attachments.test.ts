@@ -4,8 +4,8 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { createReadStream, existsSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createReadStream, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { readPermissions } from "@bigpeer/engine/query";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -13,6 +13,7 @@ import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { isFullSize } from "../../protocol/test/support/test-size.ts";
 import { SERVER } from "../../server/src/registry/audit-log.ts";
 import type { AttachmentToken, Peer } from "../src/index.ts";
+import { nodeHost } from "../src/node/node-host.ts";
 import { CuttingProxy } from "./support/cutting-proxy.ts";
 import { type RealServer, startRealServer } from "./support/real-server.ts";
 
@@ -212,6 +213,7 @@ test("the attachments of system:data_sync_info say what waits", async () => {
     sent_bytes: 5,
     received_bytes: 0,
     stored_bytes: 5,
+    upload_error: null,
   });
 });
 
@@ -358,4 +360,37 @@ test("beyond its bound a peer stores no content", async () => {
   await expect(peer.attachments.create(randomBytes(600))).rejects.toMatchObject({
     code: "store.full",
   });
+});
+
+test("a server without space for attachments is an error of the peer, once, and shown while it lasts", async () => {
+  const server = await startRealServer({ attachmentSpaceMax: 100 });
+  const peer = await server.peer();
+  const errors: unknown[] = [];
+  peer.on("error", (error) => errors.push(error));
+  await addPhoto(peer, "p1", await peer.attachments.create(randomBytes(200)));
+  peer.sync.start();
+  await vi.waitFor(() => expect(errors).toMatchObject([{ code: "store.full" }]));
+  expect(await attachmentsOf(peer)).toMatchObject({
+    uploads_waiting: 1,
+    failed: 1,
+    upload_error: expect.stringMatching(/^503: .*\(store\.full\)$/) as unknown,
+  });
+  expect(peer.sync.status.pendingCount).toBe(1);
+});
+
+test("contents that nothing refers to are removed soon after the peer is opened", async () => {
+  const server = await startRealServer();
+  const folder = temporaryFolder();
+  const stray = join(folder, "attachments", "xx", "x".repeat(43));
+  const runs: (() => void)[] = [];
+  const after = vi.spyOn(nodeHost, "after").mockImplementation((ms, work) => {
+    if (ms <= 60_000) runs.push(work);
+    return () => {};
+  });
+  onTestFinished(() => after.mockRestore());
+  await server.peer({ folder });
+  mkdirSync(dirname(stray), { recursive: true });
+  writeFileSync(stray, "of a crash");
+  for (const run of runs) run();
+  await vi.waitFor(() => expect(existsSync(stray)).toBe(false));
 });

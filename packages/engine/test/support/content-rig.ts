@@ -16,6 +16,8 @@ export interface ContentRig {
   readonly place: MemoryContents;
   readonly contents: PeerContents;
   readonly errors: unknown[];
+  /** How long each wait for the next attempt was to take. */
+  readonly waits: number[];
 }
 
 export async function contentRig({ bytesMax = BYTES_MAX } = {}): Promise<ContentRig> {
@@ -29,6 +31,7 @@ export function openContents(
 ): ContentRig {
   const server = new ContentServer();
   const errors: unknown[] = [];
+  const waits: number[] = [];
   let elapsed = 0;
   const contents = new PeerContents({
     store: pair.peer,
@@ -37,6 +40,7 @@ export function openContents(
     platform: { ...pair.platform, now: () => pair.platform.nowMs, elapsed: () => elapsed },
     // The clock of the test moves on by itself, so that what waits becomes due.
     wakeIn: (ms, wake) => {
+      waits.push(ms);
       const timer = setTimeout(() => {
         elapsed += ms;
         wake();
@@ -46,11 +50,17 @@ export function openContents(
     bytesMax,
     onError: (error) => errors.push(error),
   });
-  return { pair, server, place, contents, errors };
+  return { pair, server, place, contents, errors, waits };
 }
 
 export async function* pieces(...texts: string[]): AsyncIterable<Uint8Array> {
   for (const text of texts) yield new TextEncoder().encode(text);
+}
+
+export async function textOf(content: AsyncIterable<Uint8Array>): Promise<string> {
+  let text = "";
+  for await (const piece of content) text += new TextDecoder().decode(piece);
+  return text;
 }
 
 export function referTo(

@@ -34,6 +34,8 @@ export class ContentServer implements ContentTransport {
   /** Bytes that came and went. */
   sentBytes = 0;
   receivedBytes = 0;
+  /** How often an upload began. */
+  beginCount = 0;
   /** How often it was asked for a content that it does not have. */
   absentCount = 0;
   /** After how many bytes each connection ends. */
@@ -46,6 +48,7 @@ export class ContentServer implements ContentTransport {
   pieceSize = 4;
 
   async begin({ id, len }: CreatedContent): Promise<number> {
+    this.beginCount++;
     this.#check();
     // The empty content is complete as soon as it begins.
     if (len === 0) this.stored.set(id, new Uint8Array());

@@ -95,14 +95,15 @@ export class ContentFiles implements ContentPlace {
 
   async resume(id: string): Promise<PartialContent> {
     const path = this.#incoming(id);
-    makeFolder(dirname(path));
-    const file = await open(path, "a+", MODE);
+    let file: FileHandle | undefined;
     try {
+      makeFolder(dirname(path));
+      file = await open(path, "a+", MODE);
       const { size } = await file.stat();
       return this.#partial(id, file, this.#hashOf(id, size));
     } catch (error) {
-      await file.close();
-      throw error;
+      await file?.close();
+      throw this.#explained(error);
     }
   }
 
@@ -159,13 +160,17 @@ export class ContentFiles implements ContentPlace {
       },
       finish: async () => {
         this.#hashes.delete(id);
-        const hash = hashed.hash ?? (await this.#hashOfFile(path));
-        const isRight = hash.digests().id === id;
-        if (isRight) await file.sync();
-        await close();
-        if (isRight) await this.#place(path, id);
-        else await rm(path, { force: true });
-        return isRight;
+        try {
+          const hash = hashed.hash ?? (await this.#hashOfFile(path));
+          const isRight = hash.digests().id === id;
+          if (isRight) await file.sync();
+          await close();
+          if (isRight) await this.#place(path, id);
+          else await rm(path, { force: true });
+          return isRight;
+        } catch (error) {
+          throw this.#explained(error);
+        }
       },
       close,
     };

@@ -70,6 +70,24 @@ test("a process with too many open files can read later: it is no damage", async
   expect(await textOf(place.read(id, 7, 0))).toBe("a photo");
 });
 
+test("a download that meets too many open files, or a full disk, can go on later", async () => {
+  const folder = join(temporaryFolder(), "attachments");
+  const id = idOf(Buffer.from("abcdef"));
+  const place = await ContentFiles.open(folder, testHash);
+  failNextCall("mkdirSync");
+  await expect(place.resume(id)).rejects.toMatchObject({ code: "store.busy" });
+  const first = await place.resume(id);
+  await first.append(Buffer.from("abcdef"));
+  await first.close();
+  // Another process reads what the first one wrote.
+  const next = await ContentFiles.open(folder, testHash);
+  const partial = await next.resume(id);
+  failNextCall("createReadStream", "ENOSPC");
+  await expect(partial.finish()).rejects.toMatchObject({ code: "store.full" });
+  expect(await partial.finish()).toBe(true);
+  expect(await textOf(next.read(id, 6, 0))).toBe("abcdef");
+});
+
 test("an id that is not one reaches no file", async () => {
   const place = await ContentFiles.open(temporaryFolder(), testHash);
   for (const id of ["../../etc/passwd", "", "x".repeat(44)]) {

@@ -1,5 +1,6 @@
 /**
- * A call of the file system that fails as it does when the process has too many open files.
+ * A call of the file system that fails as it does when the process has too many open files, or the
+ * disk is full.
  */
 
 import fs from "node:fs";
@@ -8,10 +9,12 @@ import { constants } from "node:os";
 import { onTestFinished, vi } from "vitest";
 
 /** The next call of this function fails; those after it do not. */
-export function failNextCall(name: "openSync" | "createReadStream"): void {
+export function failNextCall(
+  name: "openSync" | "createReadStream" | "mkdirSync",
+  code: "EMFILE" | "ENOSPC" = "EMFILE",
+): void {
   const failing = vi.spyOn(fs, name).mockImplementationOnce(() => {
-    const error = new Error("EMFILE: too many open files");
-    throw Object.assign(error, { code: "EMFILE", errno: -constants.errno.EMFILE });
+    throw Object.assign(new Error(`${code}: planted`), { code, errno: -constants.errno[code] });
   });
   // Imports of single names of the module follow.
   syncBuiltinESMExports();

@@ -271,7 +271,10 @@ async function faultOf(
     case 422:
       return refused(message, "attachment.invalid");
     default:
-      return new TransferError("later", message, { afterMs });
+      return new TransferError("later", message, {
+        afterMs,
+        ...(reason.endsWith("(store.full)") && { code: "store.full" }),
+      });
   }
 }
 

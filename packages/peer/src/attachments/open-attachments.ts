@@ -65,5 +65,6 @@ function fieldsOf(stats: ContentStats): ValueObject {
     sent_bytes: stats.sentBytes,
     received_bytes: stats.receivedBytes,
     stored_bytes: stats.storedBytes,
+    upload_error: stats.uploadFault ?? null,
   };
 }

@@ -10,8 +10,9 @@ import type { CreatedContent } from "./content-place.ts";
 
 /**
  * - `lost`: the connection failed or ended.
- * - `later`: the server cannot take or give it now.
- * - `absent`: it is not on the server, or this peer may not read it.
+ * - `later`: the server cannot take or give it now. With the code `store.full` it has no space.
+ * - `absent`: it is not on the server, or this peer may not read it. Of an upload: the server has no
+ *   such app, or no uploads at this address.
  * - `refused`: the server does not take it, or has another content than its token says.
  */
 export type TransferFault = "lost" | "later" | "absent" | "refused";
@@ -26,7 +27,7 @@ export class TransferError extends Error {
   readonly fault: TransferFault;
   /** The least wait before the next attempt that the server asks for. */
   readonly afterMs: number;
-  /** What an app gets of a transfer that is refused. */
+  /** What an app gets of a transfer that is refused, or that cannot succeed for long. */
   readonly code: ErrorCode;
 
   constructor(

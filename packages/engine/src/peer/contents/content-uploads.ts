@@ -3,7 +3,7 @@
  * documents that wait for them (S90). An upload that was cut goes on where the server's bytes end.
  */
 
-import { PeerError } from "@bigpeer/protocol";
+import { type ErrorCode, PeerError } from "@bigpeer/protocol";
 import type { Cancel } from "./cancel.ts";
 import type { ContentPlace, CreatedContent } from "./content-place.ts";
 import { type ContentTransport, TransferError } from "./content-transport.ts";
@@ -16,8 +16,12 @@ export interface UploadParts {
   readonly transport: ContentTransport;
   /** Uploads of documents may go on. */
   readonly onStored: () => void;
-  /** A content cannot be uploaded: documents that refer to it do not wait for it any longer. */
+  /**
+   * A content cannot be uploaded: documents that refer to it do not wait for it any longer. Or the
+   * server takes none for now: that is reported once, and uploads are tried again.
+   */
   readonly onError: (error: PeerError) => void;
+  /** Bytes that the server has stored. */
   readonly onBytes: (bytes: number) => void;
 }
 
@@ -26,6 +30,10 @@ const AHEAD_MAX = 16;
 
 export class ContentUploads {
   readonly #parts: UploadParts;
+  /** How many bytes of a content the server has, as it said last. */
+  readonly #reached = new Map<string, number>();
+  /** Why the server takes no contents, by code; until it takes one. */
+  readonly #faults = new Map<ErrorCode, string>();
 
   constructor(parts: UploadParts) {
     this.#parts = parts;
@@ -39,30 +47,41 @@ export class ContentUploads {
     }));
   }
 
+  /** Why the server takes no contents now; undefined if it does. */
+  get fault(): string | undefined {
+    return [...this.#faults.values()].at(-1);
+  }
+
   async #upload(content: CreatedContent, cancel: Cancel): Promise<TransferOutcome> {
-    const { transport, contents, onStored } = this.#parts;
-    let sent = 0;
+    const { transport, contents, place, onStored } = this.#parts;
+    const { id, len } = content;
+    let hadProgress = false;
     try {
       let offset = await transport.begin(content, cancel);
-      while (offset < content.len && !cancel.isCancelled) {
-        const next = await transport.send(content, offset, this.#pieces(content, offset), cancel);
-        sent += next - offset;
-        offset = next;
+      // What arrived of the last attempt, even if its answer did not.
+      hadProgress = this.#reach(id, offset);
+      while (offset < len && !cancel.isCancelled) {
+        offset = await transport.send(content, offset, place.read(id, len, offset), cancel);
+        if (this.#reach(id, offset)) hadProgress = true;
       }
-      if (cancel.isCancelled) return { isDone: false, hadProgress: sent > 0 };
-      await contents.setStored(content.id);
+      if (cancel.isCancelled) return { isDone: false, hadProgress };
+      await contents.setStored(id);
+      this.#reached.delete(id);
+      this.#faults.clear();
       onStored();
       return { isDone: true };
     } catch (error) {
-      return this.#failed(content, error, sent > 0);
+      return this.#failed(content, error, hadProgress);
     }
   }
 
-  async *#pieces({ id, len }: CreatedContent, offset: number): AsyncIterable<Uint8Array> {
-    for await (const piece of this.#parts.place.read(id, len, offset)) {
-      this.#parts.onBytes(piece.length);
-      yield piece;
-    }
+  /** The server has the content up to `offset`. Returns whether that is further than before. */
+  #reach(id: string, offset: number): boolean {
+    const before = this.#reached.get(id);
+    this.#reached.set(id, offset);
+    if (before === undefined || offset <= before) return false;
+    this.#parts.onBytes(offset - before);
+    return true;
   }
 
   async #failed(
@@ -71,6 +90,7 @@ export class ContentUploads {
     hadProgress: boolean,
   ): Promise<TransferOutcome> {
     if (isTransient(error)) {
+      if (error instanceof TransferError) this.#reportFault(error);
       const { afterMs = 0 } = error as Partial<TransferError>;
       return { isDone: false, hadProgress, afterMs };
     }
@@ -78,6 +98,7 @@ export class ContentUploads {
     const reason = error instanceof Error ? error.message : String(error);
     const code =
       error instanceof PeerError || error instanceof TransferError ? error.code : "store.corrupt";
+    this.#reached.delete(id);
     await contents.setRefused(id, reason);
     onError(
       new PeerError(code, `failed to upload the attachment ${id}: ${reason}`, { cause: error }),
@@ -85,6 +106,22 @@ export class ContentUploads {
     onStored();
     return { isDone: true };
   }
+
+  /** Reports what lasts until an operator acts, once for each cause. */
+  #reportFault(error: TransferError): void {
+    const code = lastingFault(error);
+    if (code === undefined || this.#faults.has(code)) return;
+    const { message } = error;
+    this.#faults.set(code, message);
+    const text = `the server takes no attachments now: ${message}; uploads are tried again`;
+    this.#parts.onError(new PeerError(code, text, { cause: error }));
+  }
+}
+
+/** The code for what lasts until an operator acts; undefined for what passes by itself. */
+function lastingFault({ fault, code }: TransferError): ErrorCode | undefined {
+  if (fault === "absent") return "config.invalid";
+  return fault === "later" && code === "store.full" ? code : undefined;
 }
 
 /** Whether another attempt can succeed; a store that cannot be written to can be later. */

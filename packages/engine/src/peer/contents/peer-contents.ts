@@ -39,6 +39,8 @@ export interface ContentStats {
   readonly failedCount: number;
   /** Bytes of all contents on the device. */
   readonly storedBytes: number;
+  /** Why the server takes no contents, for which writes wait; undefined if it does. */
+  readonly uploadFault: string | undefined;
 }
 
 /** How long a content stays on the device that no document refers to. */
@@ -64,6 +66,7 @@ export class PeerContents {
   readonly #prefetches: Prefetches;
   readonly #forgetPending: () => void;
   readonly #downloads: ContentDownloads;
+  readonly #uploads: ContentUploads;
   readonly #uploading: TransferQueue;
   readonly #downloading: TransferQueue;
   #sentBytes = 0;
@@ -86,7 +89,7 @@ export class PeerContents {
     this.#forgetPending = store.onPending(() => this.#uploading.lookSoon());
     this.#prefetches = new Prefetches(store.store, (wanted) => this.#prefetch(wanted));
     const onError = (error: unknown): void => this.#fail(error);
-    const uploads = new ContentUploads({
+    this.#uploads = new ContentUploads({
       contents,
       place,
       transport,
@@ -115,7 +118,7 @@ export class PeerContents {
     const queue = { platform, wakeIn, onError };
     this.#uploading = new TransferQueue({
       ...queue,
-      wanted: () => uploads.transfers(),
+      wanted: () => this.#uploads.transfers(),
       atOnceMax: UPLOADS_AT_ONCE_MAX,
     });
     this.#downloading = new TransferQueue({
@@ -218,13 +221,15 @@ export class PeerContents {
 
   get stats(): ContentStats {
     const { device: contents } = this;
+    const uploadsWaiting = contents.awaited(COUNTED_MAX).length;
     return {
-      uploadsWaiting: contents.awaited(COUNTED_MAX).length,
+      uploadsWaiting,
       downloadsWaiting: this.#downloads.count,
       sentBytes: this.#sentBytes,
       receivedBytes: this.#receivedBytes,
       failedCount: this.#failedCount,
       storedBytes: contents.bytes,
+      uploadFault: uploadsWaiting > 0 ? this.#uploads.fault : undefined,
     };
   }
 
