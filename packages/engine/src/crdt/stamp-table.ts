@@ -12,12 +12,19 @@ import {
   type ByteReader,
   type ByteWriter,
   compareStamps,
+  isAfter,
   NO_SITE,
   NONE,
   type Site,
   type Stamp,
 } from "@bigpeer/protocol";
 import { type Counter, type DocumentState, eachStateStamp, type Kids } from "./state.ts";
+
+/** A table with the references in it of the stamps of an earlier one. */
+export interface NextTable {
+  readonly table: StampTable;
+  readonly references: readonly number[];
+}
 
 export class StampTable {
   readonly #stamps: readonly Stamp[];
@@ -65,6 +72,34 @@ export class StampTable {
 
   isDefault(stamp: Stamp): boolean {
     return stamp === this.default || compareStamps(stamp, this.default) === 0;
+  }
+
+  /** Whether a stamp is newer than all of the table. */
+  isBefore(stamp: Stamp): boolean {
+    for (const known of this.#stamps) if (!isAfter(stamp, known)) return false;
+    return true;
+  }
+
+  /**
+   * The table of a state after a write that is newer than all of it. `uses` counts the places that
+   * refer to each stamp, by reference, and at 0 to that of the write. Undefined if another stamp
+   * becomes the default.
+   */
+  after(stamp: Stamp, uses: readonly number[]): NextTable | undefined {
+    const [written = 0, most = 0] = uses;
+    if (written >= most) return undefined;
+    let total = written + most;
+    const stamps = [this.default, stamp];
+    const references = [2, 1];
+    for (let i = 2; i <= this.#stamps.length; i++) {
+      const count = uses[i] ?? 0;
+      if (count === 0) continue;
+      const known = this.#stamps[i - 1] as Stamp;
+      if (count > most || (count === most && isAfter(known, this.default))) return undefined;
+      references[i] = stamps.push(known);
+      total += count;
+    }
+    return { table: new StampTable(stamps, total), references };
   }
 
   at(reference: number, reader: ByteReader): Stamp {

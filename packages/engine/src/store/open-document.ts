@@ -14,8 +14,9 @@ import {
   type Value,
 } from "@bigpeer/protocol";
 import type { StateOperation } from "../crdt/edit.ts";
-import { type PlainWrite, plainWrite, readPlain } from "../crdt/plain-state.ts";
+import { plainWrite, readPlain } from "../crdt/plain-state.ts";
 import type { Shown } from "../crdt/show.ts";
+import { inShownOrder, type PlainWrite } from "../crdt/simple-state.ts";
 import { type DocumentState, EMPTY_STATE, isEmptyState } from "../crdt/state.ts";
 import { decodeState, isShownByMeta } from "../crdt/state-codec.ts";
 import type { Key } from "../platform.ts";
@@ -44,6 +45,8 @@ export class OpenDocument {
   /** Undefined when only the state is known. */
   #meta: Uint8Array | undefined;
   #offset = 0;
+  /** Whether its state counts as one that was merged here and is still in memory. */
+  #isMerged = false;
 
   /** `record` is the metadata record; undefined when there is none. */
   constructor(place: DocumentPlace, record: Value | undefined, overlay: Overlay) {
@@ -82,8 +85,13 @@ export class OpenDocument {
 
   /** Decodes the state, as `state` does on first use: for a large document a step of its own. */
   readState(): DocumentState {
-    this.#state ??= decodeState(this.#shown, this.#meta ?? NO_BYTES, this.#offset);
+    this.#state ??= this.#decode();
     return this.#state;
+  }
+
+  #decode(): DocumentState {
+    const state = decodeState(this.#shown, this.#meta ?? NO_BYTES, this.#offset);
+    return this.#isMerged ? inShownOrder(state, this.#shown) : state;
   }
 
   /** Whether anything of it is stored: shown or hidden fields, or a tombstone. */
@@ -109,8 +117,8 @@ export class OpenDocument {
   /** The records after an operation of this store, if no merge is needed; see plainWrite. */
   plainWrite(operation: StateOperation, stamp: Stamp, version: number): PlainWrite | undefined {
     if (this.#meta !== undefined) {
-      const records = { shown: this.#shown, meta: this.#meta, offset: this.#offset };
-      return plainWrite(records, operation, stamp, version);
+      const place = { meta: this.#meta, offset: this.#offset, isMerged: this.#isMerged };
+      return plainWrite({ shown: this.#shown, ...place }, operation, stamp, version);
     }
     return this.isHeld ? undefined : plainWrite(undefined, operation, stamp, version);
   }
@@ -118,6 +126,7 @@ export class OpenDocument {
   become(state: DocumentState, shown: Shown | undefined): void {
     this.#state = state;
     this.#meta = undefined;
+    this.#isMerged = false;
     this.#shown = shown;
   }
 
@@ -133,15 +142,17 @@ export class OpenDocument {
       this.#offset = offset;
     }
     this.#state = undefined;
+    this.#isMerged = false;
   }
 
-  /** Whether its decoded state is in memory beside its records. */
+  /** Whether its state is in memory beside its records, decoded or as good as decoded. */
   get hasState(): boolean {
-    return this.#state !== undefined && this.#state !== EMPTY_STATE;
+    return this.#isMerged || (this.#state !== undefined && this.#state !== EMPTY_STATE);
   }
 
-  becomePlain(shown: Shown | undefined, { meta }: PlainWrite): void {
+  becomePlain(shown: Shown | undefined, { meta, isMerged = false }: PlainWrite): void {
     this.#state = undefined;
+    this.#isMerged = isMerged;
     this.#meta = meta;
     this.#offset = metaOffset(meta);
     this.#shown = shown;
