@@ -6,7 +6,12 @@
 import { BroadcastChannel } from "node:worker_threads";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { PAGE_PROTOCOL } from "../../src/web/messages.ts";
-import { isNewer, type Ownership, ownDatabase } from "../../src/web/worker/database-owner.ts";
+import {
+  type Contender,
+  isNewer,
+  type Ownership,
+  ownDatabase,
+} from "../../src/web/worker/database-owner.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -23,8 +28,8 @@ let count = 0;
 
 /** What the channel of the owner receives, and an attempt of version 1.9.0 to become the owner. */
 function attempt(): {
-  readonly channel: BroadcastChannel;
   readonly heard: { readonly kind: string; readonly asker: string }[];
+  readonly answer: (owner: Contender) => void;
   readonly outcome: Promise<Ownership>;
 } {
   const database = `bigpeer:app:${++count}`;
@@ -41,16 +46,20 @@ function attempt(): {
     onStepDown: () => Promise.resolve(),
   });
   outcome.catch(() => {});
-  return { channel, heard, outcome };
+  const answer = (owner: Contender): void => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is not a window.
+    channel.postMessage({ kind: "owner", asker: heard[0]?.asker, owner });
+  };
+  return { heard, answer, outcome };
 }
 
 const OWNER = { url: "/owner.js", version: "1.9.0", protocol: PAGE_PROTOCOL };
 
 test("an owner that is busy and answers late is found", async () => {
-  const { channel, heard, outcome } = attempt();
+  const { heard, answer, outcome } = attempt();
   await vi.waitFor(() => expect(heard).toHaveLength(1));
   await vi.advanceTimersByTimeAsync(12_000);
-  channel.postMessage({ kind: "owner", asker: heard[0]?.asker, owner: OWNER });
+  answer(OWNER);
   expect(await outcome).toEqual({ kind: "moved", url: "/owner.js", protocol: PAGE_PROTOCOL });
   expect(heard.map(({ kind }) => kind)).toEqual(["who"]);
 });
@@ -66,10 +75,9 @@ test("an owner that never answers is not called an older version", async () => {
 });
 
 test("an older owner is asked to finish, and not waited for without end", async () => {
-  const { channel, heard, outcome } = attempt();
+  const { heard, answer, outcome } = attempt();
   await vi.waitFor(() => expect(heard).toHaveLength(1));
-  const owner = { ...OWNER, version: "1.8.12" };
-  channel.postMessage({ kind: "owner", asker: heard[0]?.asker, owner });
+  answer({ ...OWNER, version: "1.8.12" });
   await vi.waitFor(() => expect(heard.map(({ kind }) => kind)).toEqual(["who", "stepDown"]));
   await vi.advanceTimersByTimeAsync(29_000);
   await expect(outcome).rejects.toMatchObject({

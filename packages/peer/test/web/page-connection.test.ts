@@ -83,12 +83,12 @@ class RawPage {
   }
 
   /** The first message of a kind. */
-  async first<Kind extends WorkerContent["kind"]>(
+  first<Kind extends WorkerContent["kind"]>(
     kind: Kind,
   ): Promise<Extract<WorkerContent, { kind: Kind }>> {
-    const find = (): WorkerContent | undefined => this.heard.find((each) => each.kind === kind);
-    await vi.waitFor(() => expect(find()).toBeDefined());
-    return find() as Extract<WorkerContent, { kind: Kind }>;
+    const isMeant = (each: WorkerContent): each is Extract<WorkerContent, { kind: Kind }> =>
+      each.kind === kind;
+    return vi.waitFor(() => this.heard.find(isMeant) ?? Promise.reject(new Error(`no ${kind}`)));
   }
 }
 
@@ -108,11 +108,17 @@ async function pagesInTransactions(): Promise<[RawPage, RawPage]> {
   return [one, other];
 }
 
-test("a newer version that takes over rolls back open transactions, and says so", async () => {
-  const pages = await pagesInTransactions();
+/** A worker of a newer version asks for the database. */
+function takeOver(): void {
   const channel = new BroadcastChannel(DATABASE);
   onTestFinished(() => channel.close());
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- it is not a window.
   channel.postMessage({ kind: "stepDown", next: NEWER });
+}
+
+test("a newer version that takes over rolls back open transactions, and says so", async () => {
+  const pages = await pagesInTransactions();
+  takeOver();
   for (const page of pages) {
     expect(await page.first("moved")).toMatchObject({ url: NEWER.url });
     expect(page.heard.map(({ kind }) => kind).filter((kind) => kind !== "state")).toEqual([
@@ -149,9 +155,7 @@ test("a peer that cannot be closed properly is left to the next worker all the s
   await page.first("opened");
   const { peer } = await host.attach({ ...closedPage(), options: OPTIONS });
   vi.spyOn(peer, "close").mockRejectedValue(new Error("the browser cannot write"));
-  const channel = new BroadcastChannel(DATABASE);
-  onTestFinished(() => channel.close());
-  channel.postMessage({ kind: "stepDown", next: NEWER });
+  takeOver();
   expect(await page.first("moved")).toMatchObject({ url: NEWER.url });
 });
 

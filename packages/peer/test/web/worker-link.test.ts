@@ -190,13 +190,13 @@ test("a page that is closed while the browser keeps it waits no longer", async (
 /** A worker that answers an `open` when the test says so. It keeps what it received. */
 class SlowWorker {
   readonly received: PageMessage[] = [];
-  readonly #port: MessagePort;
+  readonly send: (content: WorkerContent) => void;
   readonly #connected: WorkerPort;
 
   constructor() {
     const { port1, port2 } = new MessageChannel();
     onTestFinished(() => port1.close());
-    this.#port = port2;
+    this.send = (content) => port2.postMessage({ instance: "one", ...content });
     port2.on("message", (message: PageMessage) => {
       this.received.push(message);
       if (message.kind === "close") this.send({ kind: "closed" });
@@ -210,15 +210,13 @@ class SlowWorker {
     return Promise.resolve(this.#connected);
   }
 
-  send(content: WorkerContent): void {
-    this.#port.postMessage({ instance: "one", ...content });
-  }
-
   /** Resolves with the lock that the page names, when it has asked for the peer. */
-  async asked(): Promise<string> {
-    const find = (): PageMessage | undefined => this.received.find(({ kind }) => kind === "open");
-    await vi.waitFor(() => expect(find()).toBeDefined());
-    return (find() as Extract<PageMessage, { kind: "open" }>).pageId;
+  asked(): Promise<string> {
+    return vi.waitFor(() => {
+      const open = this.received.find((each) => each.kind === "open");
+      if (open === undefined) throw new Error("the page has not asked");
+      return open.pageId;
+    });
   }
 }
 
