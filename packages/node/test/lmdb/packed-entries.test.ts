@@ -71,11 +71,13 @@ function packed(...texts: readonly string[]): EncodedWrite[] {
 
 test("[K32] entries that are packed already are copied as they are", () => {
   const text = (key: string, size = 5): string => key.padEnd(size, "x");
-  const [a, b, c, d] = packed(text("a"), text("b"), text("c"), text("d"));
-  const [e, f] = packed(text("e", 200_000), text("f", 100_000));
+  const near = packed(text("a"), text("b"), text("c"), text("d"));
+  const far = packed(text("e", 200_000), text("f", 100_000));
   // Neighbours, others of the same chunk, and others between them.
-  const entries = [a, b, d, encodedAs("l", Buffer.from("lent")), c, removal("r"), e, f];
-  const pieces = [...packEntries(entries as EncodedWrite[])];
+  const lent = encodedAs("l", Buffer.from("lent"));
+  const [from, skipped, rest] = [near.slice(0, 2), near.slice(2, 3), near.slice(3)];
+  const entries = [...from, ...rest, lent, ...skipped, removal("r"), ...far];
+  const pieces = [...packEntries(entries)];
   expect(pieces).toHaveLength(2);
   expect(entriesOf(pieces)).toEqual([
     ["a", text("a")],
