@@ -79,7 +79,11 @@ export class PeerContents {
   constructor(options: PeerContentsOptions) {
     this.#options = options;
     const { store, place, transport, platform, wakeIn, bytesMax } = options;
-    const contents = new DeviceContents(store.store);
+    const contents = new DeviceContents(store.store, {
+      now: () => platform.now(),
+      // Not within the read of the store that found it.
+      onDoubted: () => void wakeIn(0, () => this.#uploading.look()),
+    });
     this.device = contents;
     store.gate = {
       room: (view, max) => contents.room(view, max),
@@ -140,8 +144,9 @@ export class PeerContents {
     await Promise.all([this.#uploading.stop(), this.#downloading.stop()]);
   }
 
-  /** The server can be reached again. */
-  connected(): void {
+  /** The server can be reached again. `credential` names the credential of the connection. */
+  connected(credential: string): void {
+    this.device.credential = credential;
     this.#uploading.hurry();
     this.#downloading.hurry();
   }
