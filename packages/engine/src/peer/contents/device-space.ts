@@ -4,7 +4,8 @@
  * can be fetched again make room for others.
  *
  * Space is taken before bytes are stored. One request at a time is decided, so two contents that
- * arrive together cannot take the same space.
+ * arrive together cannot take the same space. Contents become complete, and are removed, in the same
+ * turns: so a content always has its record, even if it is created while an older copy is removed.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -104,12 +105,28 @@ export class DeviceSpace {
     });
   }
 
-  /** Runs `record`, which counts the content as complete; its share ends. */
-  settle(share: SpaceShare, record: () => Promise<void>): Promise<void> {
+  /** Runs `complete`, which makes the content visible and counts it; its share ends. */
+  settle(share: SpaceShare, complete: () => Promise<void>): Promise<void> {
     return this.#inTurn(async () => {
-      await record();
+      await complete();
       share.kept = 0;
       this.release(share);
+    });
+  }
+
+  /** Removes a content, if still nothing refers to it. */
+  removeUnused(id: string): Promise<void> {
+    const { contents, place } = this.#options;
+    return this.#inTurn(async () => {
+      if (await contents.removeUnused(id)) await place.remove(id);
+    });
+  }
+
+  /** Removes a content that has no record. */
+  removeStray(id: string): Promise<void> {
+    const { contents, place } = this.#options;
+    return this.#inTurn(async () => {
+      if (contents.record(id) === undefined) await place.remove(id);
     });
   }
 
