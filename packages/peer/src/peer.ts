@@ -325,7 +325,7 @@ export class Peer {
         this.#sync.admit();
         this.#auth.accept();
         this.#sync.note(undefined);
-        this.#transfers?.connected();
+        this.#transfers?.connected(this.#token.name);
         return this.#emitStatus();
       case "disconnected":
         return this.#disconnected(event);

@@ -50,6 +50,14 @@ export class SessionToken {
     return this.#options.credential.kind === "login";
   }
 
+  /** Names the credential: another user has another name. */
+  get name(): string {
+    const { credential } = this.#options;
+    return credential.kind === "token"
+      ? credential.token
+      : (this.#session?.userId ?? this.#session?.token ?? "");
+  }
+
   /** The session of the last login, unless it has ended. */
   get session(): Session | undefined {
     const session = this.#session;

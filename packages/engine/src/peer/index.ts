@@ -8,6 +8,7 @@ export type {
   ContentPlace,
   CreatedContent,
   PartialContent,
+  ReadyContent,
   RestingContent,
 } from "./contents/content-place.ts";
 export { hasContents } from "./contents/content-record.ts";

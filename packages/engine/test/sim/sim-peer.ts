@@ -159,7 +159,7 @@ export class SimPeer {
         if (event.kind === "failed") this.node.note(`failed: ${String(event.error)}`);
         if (event.kind !== "connected") return;
         this.#measuredSkewMs = helloSkewMs;
-        this.#running?.contents?.connected();
+        this.#running?.contents?.connected(this.credential.name);
       },
       dial: (handlers) =>
         network.dial(this.name, life, {

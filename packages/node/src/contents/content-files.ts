@@ -18,6 +18,7 @@ import type {
   ContentPlace,
   CreatedContent,
   PartialContent,
+  ReadyContent,
   RestingContent,
 } from "@bigpeer/engine/peer";
 import { PeerError } from "@bigpeer/protocol";
@@ -61,12 +62,15 @@ export class ContentFiles implements ContentPlace {
     this.#newHash = newHash;
   }
 
-  async create(pieces: AsyncIterable<Uint8Array>): Promise<CreatedContent> {
+  async create(
+    pieces: AsyncIterable<Uint8Array>,
+    onReady: ReadyContent = (_, keep) => keep(),
+  ): Promise<CreatedContent> {
     const path = join(this.#folder, "partial", randomBytes(12).toString("hex"));
     try {
       makeFolder(dirname(path));
       const created = await writeAll(path, pieces, this.#newHash());
-      await this.#place(path, created.id);
+      await onReady(created, () => this.#place(path, created.id));
       return created;
     } catch (error) {
       await rm(path, { force: true });

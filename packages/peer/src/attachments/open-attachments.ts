@@ -47,7 +47,7 @@ export function openAttachments(
       return { attachments: fieldsOf(contents.stats) };
     },
     setActive: async (isActive) => (isActive ? contents.start() : contents.stop()),
-    connected: () => contents.connected(),
+    connected: (credential) => contents.connected(credential),
     maintain: () => contents.maintain(),
     prefetch: (query, args, wish) => {
       if (!isPrefetching(wish)) return undefined;

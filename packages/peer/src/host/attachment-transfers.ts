@@ -32,8 +32,8 @@ export interface AttachmentTransfers {
   readonly fields: ValueObject;
   /** Transfers begin, or end until they may begin again. */
   setActive(isActive: boolean): Promise<void>;
-  /** The server can be reached again. */
-  connected(): void;
+  /** The server can be reached again. `credential` names the credential of the connection. */
+  connected(credential: string): void;
   maintain(): Promise<void>;
   /**
    * Downloads the attachments of a subscription, if its options say so. Returns a function that ends

@@ -47,8 +47,8 @@ export class LateAttachments implements AttachmentTransfers {
     await this.#opened?.setActive(isActive);
   }
 
-  connected(): void {
-    this.#opened?.connected();
+  connected(credential: string): void {
+    this.#opened?.connected(credential);
     // The code can be loaded again.
     if (this.#parts.peerStore.gate === CLOSED_GATE) this.#openNow();
     for (const begin of this.#waiting) begin().catch(this.#parts.onError);

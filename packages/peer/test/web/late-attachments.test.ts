@@ -70,11 +70,11 @@ test("a subscription with prefetch whose code cannot be loaded has it loaded at 
   late.prefetch("SELECT * FROM b", {}, { prefetch: true })?.();
   loads[0]?.fail();
   await vi.waitFor(() => expect(onError).toHaveBeenCalled());
-  late.connected();
+  late.connected("user");
   await vi.waitFor(() => expect(loads).toHaveLength(2));
   loads[1]?.come();
   await vi.waitFor(() => expect(prefetched.mock.calls).toEqual([["SELECT * FROM a"]]));
-  late.connected();
+  late.connected("user");
   await late.maintain();
   expect([prefetched.mock.calls.length, ended.mock.calls.length]).toEqual([1, 0]);
   end?.();

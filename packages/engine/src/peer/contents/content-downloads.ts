@@ -138,7 +138,7 @@ export class ContentDownloads {
   }
 
   async #run(download: Download, cancel: Cancel): Promise<TransferOutcome> {
-    const { contents, space, now } = this.#parts;
+    const { space } = this.#parts;
     const { id, len, received } = download;
     const share = space.share(id);
     try {
@@ -146,7 +146,6 @@ export class ContentDownloads {
       if (!(await this.#receive(download, share, cancel))) {
         return { isDone: false, hadProgress: download.received > received };
       }
-      await space.settle(share, () => contents.add({ id, len }, now()));
       this.#isFullReported = false;
       this.#end(download, (waiter) => waiter.resolve());
       return { isDone: true };
@@ -159,7 +158,7 @@ export class ContentDownloads {
 
   /** False if it is not complete. */
   async #receive(download: Download, share: SpaceShare, cancel: Cancel): Promise<boolean> {
-    const { place } = this.#parts;
+    const { place, space } = this.#parts;
     const { id, len } = download;
     const partial = await place.resume(id);
     try {
@@ -172,15 +171,26 @@ export class ContentDownloads {
       }
       if (cancel.isCancelled || partial.size < len) return false;
       share.kept = 0;
-      const isRight = await partial.finish();
-      if (isRight && partial.size === len) return true;
-      if (isRight) await place.remove(id);
+      let isRight = false;
+      await space.settle(share, async () => {
+        isRight = await this.#complete(download, partial);
+      });
+      if (isRight) return true;
       download.mismatches++;
       this.#note(download, 0);
       throw otherContent(download);
     } finally {
       await partial.close();
     }
+  }
+
+  /** False if it is another content; then nothing of it remains. */
+  async #complete({ id, len }: Download, partial: PartialContent): Promise<boolean> {
+    const { contents, place, now } = this.#parts;
+    if (!(await partial.finish())) return false;
+    if (partial.size === len) await contents.add({ id, len }, now());
+    else if (contents.record(id) === undefined) await place.remove(id);
+    return partial.size === len;
   }
 
   async #append(

@@ -36,10 +36,16 @@ export interface RestingContent {
   readonly atMs: number;
 }
 
+/**
+ * Receives a content that is complete and not yet visible. `keep` makes it visible, so that the caller
+ * can record it without another change of the place in between.
+ */
+export type ReadyContent = (content: CreatedContent, keep: () => Promise<void>) => Promise<void>;
+
 /** All of it may reject with PeerError `store.full`, `store.busy` or `store.write_failed`. */
 export interface ContentPlace {
-  /** Stores a content. If `pieces` fails, nothing of it remains. */
-  create(pieces: AsyncIterable<Uint8Array>): Promise<CreatedContent>;
+  /** Stores a content. If `pieces` fails, nothing of it remains. Without `onReady` it is kept at once. */
+  create(pieces: AsyncIterable<Uint8Array>, onReady?: ReadyContent): Promise<CreatedContent>;
   has(id: string): Promise<boolean>;
   /** The content from a byte on. Fails with `store.corrupt` if it is not there or has another size. */
   read(id: string, len: number, offset: number): AsyncIterable<Uint8Array>;

@@ -6,11 +6,12 @@
 import { CONTENTS, contentKey, peerFactKey } from "../../store/keys.ts";
 import type { Records } from "../../store/peer-records.ts";
 import type { Store } from "../../store/store.ts";
+import type { CreatedContent } from "./content-place.ts";
 
 /** A content that is complete on the device. */
 export type ContentRecord = {
   readonly len: number;
-  /** When it was created or fetched, or was last found to be in use, in milliseconds. */
+  /** When it was created or fetched, or an app last fetched it from here, in milliseconds. */
   readonly at: number;
   /** Of a content that was created here: shows the server that the device has it. */
   readonly proof?: string;
@@ -35,9 +36,13 @@ export function contentRecord(reader: Records, id: string): ContentRecord | unde
   return reader.get(contentKey(id)) as ContentRecord | undefined;
 }
 
-/** Whether the server has to get it before a document that refers to it (S90). */
-export function isAwaited({ proof, epoch, refusal }: ContentRecord, current: number): boolean {
-  return proof !== undefined && epoch !== current && refusal?.epoch !== current;
+/** The content, if the server has to have it before a document that refers to it (S90). */
+export function requiredContent(
+  id: string,
+  { len, proof, refusal }: ContentRecord,
+  epoch: number,
+): CreatedContent | undefined {
+  return proof === undefined || refusal?.epoch === epoch ? undefined : { id, len, proof };
 }
 
 /** Whether any content is on the device. */

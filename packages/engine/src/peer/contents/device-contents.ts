@@ -3,7 +3,11 @@
  *
  * It says which uploads of documents wait for a content (S90), which contents nothing refers to, and
  * what may be removed for others. Which contents the server still has to get is known in memory, so
- * an upload without an attachment costs nothing.
+ * an upload costs nothing on a device that has created no content.
+ *
+ * The server removes a content that no document refers to. So its answer that it has a content counts
+ * for a short time, and for the credential that got it (P17). After that, the first upload that refers
+ * to the content waits until the server has confirmed it again.
  */
 
 import type { Reader } from "../../platform.ts";
@@ -22,8 +26,24 @@ import {
   type ContentRecord,
   contentFact,
   contentRecord,
-  isAwaited,
+  requiredContent,
 } from "./content-record.ts";
+
+/** How long the answer of a server that it has a content counts; far below its grace time (H40). */
+export const CONFIRMED_MS = 600_000;
+
+export interface DeviceContentsOptions {
+  /** The wall clock of the device. */
+  readonly now: () => number;
+  /** An upload waits for a content that the server had, and may have removed. */
+  readonly onDoubted: () => void;
+}
+
+/** That the server has a content. */
+interface Confirmed {
+  readonly atMs: number;
+  readonly credential: string | undefined;
+}
 
 /** A content without a reference, or one that could be fetched again. */
 export interface RemovableContent {
@@ -34,13 +54,20 @@ export interface RemovableContent {
 
 export class DeviceContents {
   readonly #store: Store;
-  /** Contents that the server has to get before documents that refer to them. */
+  readonly #options: DeviceContentsOptions;
+  /** Contents that the server has to get, or to confirm, before documents that refer to them. */
   #awaited = new Map<string, CreatedContent>();
-  /** The epoch for which `#awaited` was found; undefined before. */
+  readonly #confirmed = new Map<string, Confirmed>();
+  /** Whether any content was created on this device. */
+  #hasCreated = false;
+  /** The epoch for which all that was found; undefined before. */
   #epoch: number | undefined;
+  /** Names the credential of the connection; undefined before the first one. */
+  credential: string | undefined;
 
-  constructor(store: Store) {
+  constructor(store: Store, options: DeviceContentsOptions) {
     this.#store = store;
+    this.#options = options;
   }
 
   record(id: string): ContentRecord | undefined {
@@ -60,12 +87,17 @@ export class DeviceContents {
   /** Whether an upload has to wait for a content (S90). */
   holds({ reader }: View, steps: readonly UploadStep[]): boolean {
     const awaited = this.#awaitedIn(reader);
-    return awaited.size > 0 && [...tokensOf(steps)].some((id) => awaited.has(id));
+    if (!this.#hasCreated) return false;
+    const ids = [...tokensOf(steps)];
+    // All of them, so that the server is asked about all of them at once.
+    for (const id of ids) if (!awaited.has(id)) this.#doubt(id, reader);
+    return ids.some((id) => awaited.has(id));
   }
 
   /** How many of the uploads that were never sent may be sent: those before the first that waits. */
   room(view: View, max: number): number {
-    if (this.#awaitedIn(view.reader).size === 0) return max;
+    this.#awaitedIn(view.reader);
+    if (!this.#hasCreated) return max;
     const life = this.#store.identity.site;
     // One that was sent to a server which lost its content waits, and all after it.
     for (const { steps } of sequencedUploads(view, life)) if (this.holds(view, steps)) return 0;
@@ -114,6 +146,7 @@ export class DeviceContents {
 
   /** The server has it. */
   async setStored(id: string): Promise<void> {
+    this.#confirmed.set(id, { atMs: this.#options.now(), credential: this.credential });
     await this.#change(id, (known, epoch) => {
       if (known === undefined) return undefined;
       const { refusal: _, ...record } = known;
@@ -130,19 +163,20 @@ export class DeviceContents {
     await this.#change(id, (known) => known && { ...known, at: atMs });
   }
 
-  /** Removes the record: after that the content may be removed. */
-  async remove(id: string): Promise<void> {
-    await this.#change(id, () => undefined);
+  /**
+   * Removes the record, if no write that waits refers to it: after that the content may be removed.
+   * False if one does.
+   */
+  async remove(id: string): Promise<boolean> {
+    return this.#removeIf(id, (reader) => !pendingTokens(reader).has(id));
   }
 
-  /** As `remove`, if still nothing refers to it. False if something does. */
+  /** As `remove`, if no document refers to it either. */
   async removeUnused(id: string): Promise<boolean> {
-    let isUnused = false;
-    await this.#change(id, (known, _, reader) => {
-      isUnused = !isReferenced(reader, id) && !pendingTokens(reader).has(id);
-      return isUnused ? undefined : known;
-    });
-    return isUnused;
+    return this.#removeIf(
+      id,
+      (reader) => !isReferenced(reader, id) && !pendingTokens(reader).has(id),
+    );
   }
 
   /** Contents that nothing has referred to since they came before `beforeMs`. */
@@ -159,15 +193,19 @@ export class DeviceContents {
     });
   }
 
-  /** Contents that the server has: those without a reference first, then the oldest first. */
+  /**
+   * Contents that the server has and that no write waits for: those without a reference first, then
+   * those that were not used for the longest time.
+   */
   removable(): readonly RemovableContent[] {
     return this.#store.read(({ reader }) => {
       const found: (RemovableContent & { readonly at: number })[] = [];
       const { epoch } = serverFact(reader);
+      const pending = pendingTokens(reader);
       for (const { key, value } of reader.entries(CONTENTS)) {
         const record = value as ContentRecord;
         const id = contentOfKey(key);
-        if (record.epoch !== epoch) continue;
+        if (record.epoch !== epoch || pending.has(id)) continue;
         const { len, at } = record;
         found.push({ id, len, at, isReferenced: isReferenced(reader, id) });
       }
@@ -187,12 +225,39 @@ export class DeviceContents {
   }
 
   #note(id: string, record: ContentRecord | undefined, epoch: number): void {
-    const proof = record?.proof;
-    if (record === undefined || proof === undefined || !isAwaited(record, epoch)) {
-      this.#awaited.delete(id);
-      return;
-    }
-    this.#awaited.set(id, { id, len: record.len, proof });
+    const content = record && requiredContent(id, record, epoch);
+    if (content !== undefined) this.#hasCreated = true;
+    else this.#confirmed.delete(id);
+    if (content === undefined || record?.epoch === epoch) this.#awaited.delete(id);
+    else this.#awaited.set(id, content);
+  }
+
+  /** An upload refers to a content that the server had: it waits, unless that is certain. */
+  #doubt(id: string, reader: Reader): void {
+    if (this.#isConfirmed(id)) return;
+    const record = contentRecord(reader, id);
+    const content = record && requiredContent(id, record, serverFact(reader).epoch);
+    if (content === undefined) return;
+    this.#awaited.set(id, content);
+    this.#options.onDoubted();
+  }
+
+  #isConfirmed(id: string): boolean {
+    const confirmed = this.#confirmed.get(id);
+    if (confirmed === undefined || confirmed.credential !== this.credential) return false;
+    const ageMs = this.#options.now() - confirmed.atMs;
+    // The clock may have been set back.
+    return ageMs >= 0 && ageMs < CONFIRMED_MS;
+  }
+
+  /** Removes a record, unless something needs it: then false. */
+  async #removeIf(id: string, isFree: (reader: Reader) => boolean): Promise<boolean> {
+    let isRemoved = false;
+    await this.#change(id, (known, _, reader) => {
+      isRemoved = isFree(reader);
+      return isRemoved ? undefined : known;
+    });
+    return isRemoved;
   }
 
   async #change(

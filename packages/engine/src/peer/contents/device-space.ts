@@ -4,7 +4,8 @@
  * can be fetched again make room for others.
  *
  * Space is taken before bytes are stored. One request at a time is decided, so two contents that
- * arrive together cannot take the same space.
+ * arrive together cannot take the same space. Contents become complete, and are removed, in the same
+ * turns: so a content always has its record, even if it is created while an older copy is removed.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -34,6 +35,12 @@ export interface SpaceRequest {
   readonly bytes: number;
   /** Whether contents that documents refer to make room for it as well. */
   readonly isUrgent: boolean;
+}
+
+/** A request that is being decided. */
+interface DecidedRequest extends SpaceRequest {
+  /** Contents to which a write has referred since they were chosen. */
+  readonly needed: Set<string>;
 }
 
 /** Something that can be fetched again. */
@@ -84,21 +91,42 @@ export class DeviceSpace {
         share.kept = own;
         share.bytes = own;
       }
-      let others = contents.bytes - share.bytes;
-      for (const each of this.#shares) others += each.bytes;
-      for (const size of resting.values()) others += size;
-      const excess = others + bytes - bytesMax;
-      if (excess > 0) await this.#free(excess, { bytes, isUrgent }, resting);
+      const excess = (): number => {
+        let others = contents.bytes - share.bytes;
+        for (const each of this.#shares) others += each.bytes;
+        for (const size of resting.values()) others += size;
+        return others + bytes - bytesMax;
+      };
+      const needed = new Set<string>();
+      for (let over = excess(); over > 0; over = excess()) {
+        await this.#free(over, { bytes, isUrgent, needed }, resting);
+      }
       share.bytes = bytes;
     });
   }
 
-  /** Runs `record`, which counts the content as complete; its share ends. */
-  settle(share: SpaceShare, record: () => Promise<void>): Promise<void> {
+  /** Runs `complete`, which makes the content visible and counts it; its share ends. */
+  settle(share: SpaceShare, complete: () => Promise<void>): Promise<void> {
     return this.#inTurn(async () => {
-      await record();
+      await complete();
       share.kept = 0;
       this.release(share);
+    });
+  }
+
+  /** Removes a content, if still nothing refers to it. */
+  removeUnused(id: string): Promise<void> {
+    const { contents, place } = this.#options;
+    return this.#inTurn(async () => {
+      if (await contents.removeUnused(id)) await place.remove(id);
+    });
+  }
+
+  /** Removes a content that has no record. */
+  removeStray(id: string): Promise<void> {
+    const { contents, place } = this.#options;
+    return this.#inTurn(async () => {
+      if (contents.record(id) === undefined) await place.remove(id);
     });
   }
 
@@ -123,22 +151,25 @@ export class DeviceSpace {
 
   async #free(
     excess: number,
-    { bytes, isUrgent }: SpaceRequest,
+    request: DecidedRequest,
     resting: Map<string, number>,
   ): Promise<void> {
     const removed: Removable[] = [];
     let left = excess;
-    for (const each of this.#removable(isUrgent, resting)) {
+    for (const each of this.#removable(request, resting)) {
       if (left <= 0) break;
       removed.push(each);
       left -= each.bytes;
     }
-    if (left > 0) throw noRoom(bytes, this.#options.bytesMax);
+    if (left > 0) throw noRoom(request.bytes, this.#options.bytesMax);
     for (const { remove } of removed) await remove();
   }
 
   /** Downloads that were given up first, then contents, those without a document first. */
-  *#removable(isUrgent: boolean, resting: Map<string, number>): Iterable<Removable> {
+  *#removable(
+    { isUrgent, needed }: DecidedRequest,
+    resting: Map<string, number>,
+  ): Iterable<Removable> {
     const { contents, place, wantedIds } = this.#options;
     const wanted = wantedIds();
     for (const [id, bytes] of resting) {
@@ -150,10 +181,10 @@ export class DeviceSpace {
       yield { bytes, remove };
     }
     for (const { id, len, isReferenced } of contents.removable()) {
-      if (isReferenced && !isUrgent) continue;
+      if (needed.has(id) || (isReferenced && !isUrgent)) continue;
       const remove = async (): Promise<void> => {
-        await contents.remove(id);
-        await place.remove(id);
+        if (await contents.remove(id)) await place.remove(id);
+        else needed.add(id);
       };
       yield { bytes: len, remove };
     }

@@ -8,6 +8,7 @@ import type {
   ContentPlace,
   CreatedContent,
   PartialContent,
+  ReadyContent,
   RestingContent,
 } from "./content-place.ts";
 
@@ -20,7 +21,10 @@ export class MemoryContents implements ContentPlace {
     this.#newHash = newHash;
   }
 
-  async create(pieces: AsyncIterable<Uint8Array>): Promise<CreatedContent> {
+  async create(
+    pieces: AsyncIterable<Uint8Array>,
+    onReady: ReadyContent = (_, keep) => keep(),
+  ): Promise<CreatedContent> {
     const hash = this.#newHash();
     const kept: Uint8Array[] = [];
     let len = 0;
@@ -30,9 +34,11 @@ export class MemoryContents implements ContentPlace {
       // The caller may use its memory again.
       kept.push(piece.slice());
     }
-    const { id, proof } = hash.digests();
-    this.#contents.set(id, kept);
-    return { id, len, proof };
+    const created = { len, ...hash.digests() };
+    await onReady(created, async () => {
+      this.#contents.set(created.id, kept);
+    });
+    return created;
   }
 
   async has(id: string): Promise<boolean> {

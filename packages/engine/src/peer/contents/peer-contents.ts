@@ -49,6 +49,9 @@ export const CONTENT_GRACE_MS = 86_400_000;
 /** How long a download that was given up can go on later. */
 const PARTIAL_MS = 7 * 86_400_000;
 
+/** The use of a content is recorded this often at most. */
+const TOUCH_MS = 3_600_000;
+
 const UPLOADS_AT_ONCE_MAX = 2;
 const DOWNLOADS_AT_ONCE_MAX = 2;
 
@@ -72,14 +75,16 @@ export class PeerContents {
   #sentBytes = 0;
   #receivedBytes = 0;
   #failedCount = 0;
-  /** Contents whose file may be there before its record. */
-  #arriving = 0;
   #isClosed = false;
 
   constructor(options: PeerContentsOptions) {
     this.#options = options;
     const { store, place, transport, platform, wakeIn, bytesMax } = options;
-    const contents = new DeviceContents(store.store);
+    const contents = new DeviceContents(store.store, {
+      now: () => platform.now(),
+      // Not within the read of the store that found it.
+      onDoubted: () => void wakeIn(0, () => this.#uploading.look()),
+    });
     this.device = contents;
     store.gate = {
       room: (view, max) => contents.room(view, max),
@@ -140,8 +145,9 @@ export class PeerContents {
     await Promise.all([this.#uploading.stop(), this.#downloading.stop()]);
   }
 
-  /** The server can be reached again. */
-  connected(): void {
+  /** The server can be reached again. `credential` names the credential of the connection. */
+  connected(credential: string): void {
+    this.device.credential = credential;
     this.#uploading.hurry();
     this.#downloading.hurry();
   }
@@ -156,22 +162,16 @@ export class PeerContents {
   /** Stores a content on the device. */
   async create(pieces: AsyncIterable<Uint8Array>): Promise<WantedContent> {
     this.#checkOpen();
-    this.#arriving++;
-    try {
-      return await this.#create(pieces);
-    } finally {
-      this.#arriving--;
-    }
-  }
-
-  async #create(pieces: AsyncIterable<Uint8Array>): Promise<WantedContent> {
     const { place, platform } = this.#options;
     const space = this.#space;
     const share = space.share();
     try {
-      const created = await place.create(space.bounded(share, pieces));
-      await space.settle(share, () => this.device.add(created, platform.now()));
-      const { id, len } = created;
+      const { id, len } = await place.create(space.bounded(share, pieces), (created, keep) =>
+        space.settle(share, async () => {
+          await keep();
+          await this.device.add(created, platform.now());
+        }),
+      );
       this.#downloads.arrived({ id, len });
       return { id, len };
     } finally {
@@ -189,6 +189,7 @@ export class PeerContents {
   ): { readonly arrived: Promise<void>; readonly cancel: () => void } {
     this.#checkOpen();
     if (this.#hasFor(id, len)) {
+      this.#touch(id);
       onProgress(len);
       return { arrived: Promise.resolve(), cancel: () => {} };
     }
@@ -215,8 +216,22 @@ export class PeerContents {
     };
   }
 
-  read({ id, len }: WantedContent, offset = 0): AsyncIterable<Uint8Array> {
-    return this.#options.place.read(id, len, offset);
+  /**
+   * The content from a byte on, after a fetch. What made room for others since then is fetched again.
+   */
+  async *read({ id, len }: WantedContent, offset = 0): AsyncIterable<Uint8Array> {
+    for (let at = offset; ; ) {
+      try {
+        for await (const piece of this.#options.place.read(id, len, at)) {
+          at += piece.length;
+          yield piece;
+        }
+        return;
+      } catch (error) {
+        if (this.device.record(id) !== undefined) throw error;
+      }
+      await this.fetch({ id, len }, () => {}).arrived;
+    }
   }
 
   get stats(): ContentStats {
@@ -238,13 +253,9 @@ export class PeerContents {
     const { device: contents } = this;
     const { place, platform } = this.#options;
     const beforeMs = platform.now() - CONTENT_GRACE_MS;
-    for (const id of contents.unused(beforeMs)) {
-      if (await contents.removeUnused(id)) await place.remove(id);
-    }
+    for (const id of contents.unused(beforeMs)) await this.#space.removeUnused(id);
     for await (const id of place.ids()) {
-      // Of a content that is being created or fetched, the record comes after the file.
-      if (this.#arriving > 0 || this.#downloading.runningCount > 0) break;
-      if (contents.record(id) === undefined) await place.remove(id);
+      if (contents.record(id) === undefined) await this.#space.removeStray(id);
     }
     await this.#space.discardOld(platform.now() - PARTIAL_MS);
   }
@@ -258,6 +269,15 @@ export class PeerContents {
     const record = contents.record(id);
     if (record === undefined || record.len !== len) return false;
     return record.proof !== undefined || contents.isReferenced(id);
+  }
+
+  /** An app uses a content that is on the device: others make room before it. */
+  #touch(id: string): void {
+    const nowMs = this.#options.platform.now();
+    const { at = nowMs } = this.device.record(id) ?? {};
+    if (Math.abs(nowMs - at) < TOUCH_MS) return;
+    // On a full or closed store it only makes room sooner.
+    this.device.touch(id, nowMs).catch(() => {});
   }
 
   #prefetch(wanted: Iterable<WantedContent>): void {

@@ -4,8 +4,8 @@
  */
 
 import { expect, test, vi } from "vitest";
-import type { PeerContents } from "../../../src/peer/contents/peer-contents.ts";
-import { type ContentRig, contentRig, pieces, referTo } from "../../support/content-rig.ts";
+import { CONTENT_GRACE_MS, type PeerContents } from "../../../src/peer/contents/peer-contents.ts";
+import { type ContentRig, contentRig, pieces, referTo, textOf } from "../../support/content-rig.ts";
 import { idOf } from "../../support/content-server.ts";
 import { ALL, send, serverWrite, write } from "../../support/peer-pair.ts";
 
@@ -151,5 +151,98 @@ test("what is prefetched takes no space from contents of documents; that it is f
   await vi.waitFor(() => expect(each.contents.stats.failedCount).toBe(2));
   expect(each.errors).toMatchObject([{ code: "store.full" }]);
   expect(await each.place.has(used.id)).toBe(true);
+  await each.contents.close();
+});
+
+/** The next removal of a content from the place waits until the test lets it go on. */
+function heldRemoval({ place }: ContentRig): {
+  readonly begun: Promise<void>;
+  readonly go: () => void;
+} {
+  const remove = place.remove.bind(place);
+  let [begin, go]: [(() => void) | undefined, (() => void) | undefined] = [undefined, undefined];
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const held = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  vi.spyOn(place, "remove").mockImplementationOnce(async (id) => {
+    begin?.();
+    await held;
+    await remove(id);
+  });
+  return { begun, go: () => go?.() };
+}
+
+test("[K95] a content that is created while an old copy of it is removed is there with its record", async () => {
+  const each = await contentRig();
+  const { id } = await each.contents.create(pieces("same"));
+  each.pair.platform.nowMs += CONTENT_GRACE_MS + 1;
+  const removal = heldRemoval(each);
+  const maintained = each.contents.maintain();
+  await removal.begun;
+  const created = each.contents.create(pieces("sa", "me"));
+  await new Promise(setImmediate);
+  removal.go();
+  await Promise.all([maintained, created]);
+  expect(each.contents.device.record(id)?.len).toBe(4);
+  expect(await each.place.has(id)).toBe(true);
+  await each.contents.close();
+});
+
+test("[K95] a content that is fetched while an old copy of it makes room is there with its record", async () => {
+  const each = await contentRig({ bytesMax: 10 });
+  each.contents.start();
+  const content = storedOn(each, "0123");
+  await each.contents.fetch(content, () => {}).arrived;
+  const removal = heldRemoval(each);
+  const created = each.contents.create(pieces("8 bytes."));
+  await removal.begun;
+  const fetched = outcomeOf(each.contents.fetch(content, () => {}).arrived);
+  await new Promise(setImmediate);
+  removal.go();
+  await created;
+  expect(await fetched).toBe("store.full");
+  expect(each.contents.device.record(content.id)).toBe(undefined);
+  expect(await each.place.has(content.id)).toBe(false);
+  await each.contents.close();
+});
+
+test("contents that were not used for the longest time make room first", async () => {
+  const each = await contentRig({ bytesMax: 10 });
+  each.contents.start();
+  const known = each.pair.peer.subscription(ALL);
+  const [one, two] = [storedOn(each, "one"), storedOn(each, "two")];
+  for (const [name, content] of [
+    ["a", one],
+    ["b", two],
+  ] as const) {
+    await serverWrite(each.pair, referTo(name, content));
+    await send(each.pair, known.key, name);
+    each.pair.platform.nowMs++;
+    await each.contents.fetch(content, () => {}).arrived;
+  }
+  each.pair.platform.nowMs += 7_200_000;
+  await each.contents.fetch(one, () => {}).arrived;
+  await vi.waitFor(() => {
+    expect(each.contents.device.record(one.id)?.at).toBe(each.pair.platform.nowMs);
+  });
+  await each.contents.create(pieces("7 bytes"));
+  expect([await each.place.has(one.id), await each.place.has(two.id)]).toEqual([true, false]);
+  await each.contents.close();
+});
+
+test("a content that made room for others after it was fetched is fetched again when it is read", async () => {
+  const each = await contentRig({ bytesMax: 10 });
+  each.contents.start();
+  const [first, second] = [storedOn(each, "0123456"), storedOn(each, "abcdefg")];
+  await each.contents.fetch(first, () => {}).arrived;
+  await each.contents.fetch(second, () => {}).arrived;
+  expect(await each.place.has(first.id)).toBe(false);
+  expect(await textOf(each.contents.read(first, 2))).toBe("23456");
+  // One that is damaged is not.
+  await each.place.remove(first.id);
+  await expect(textOf(each.contents.read(first))).rejects.toMatchObject({ code: "store.corrupt" });
   await each.contents.close();
 });

@@ -117,7 +117,7 @@ test("[S30] [S38] the content of an answered write that a restored server lacks 
   server.stored.clear();
   const rights = new Uint8Array([1]);
   await pair.peer.welcome({ history: "restored", app: "app", rights, offsetMs: 0 });
-  contents.connected();
+  contents.connected("user");
   await pair.peer.reoffer(pair.peer.site, 0);
   await vi.waitFor(() => expect(server.stored.has(token.id)).toBe(true));
   await contents.close();

@@ -13,6 +13,7 @@ import type {
   ContentPlace,
   CreatedContent,
   PartialContent,
+  ReadyContent,
   RestingContent,
 } from "@bigpeer/engine/peer";
 import { PeerError } from "@bigpeer/protocol";
@@ -62,17 +63,24 @@ export class IndexedContents implements ContentPlace {
     this.#newHash = newHash;
   }
 
-  async create(pieces: AsyncIterable<Uint8Array>): Promise<CreatedContent> {
+  async create(
+    pieces: AsyncIterable<Uint8Array>,
+    onReady: ReadyContent = (_, keep) => keep(),
+  ): Promise<CreatedContent> {
     const name = crypto.randomUUID();
     const holder = this.#newHolder(name, name);
+    let isKept = false;
     try {
       for await (const piece of pieces) await holder.append(piece);
-      const { id, proof } = holder.hash.digests();
-      await this.#complete(id, name, holder);
-      return { id, len: holder.size, proof };
+      const created = { len: holder.size, ...holder.hash.digests() };
+      await onReady(created, async () => {
+        await this.#complete(created.id, name, holder);
+        isKept = true;
+      });
+      return created;
     } catch (error) {
       // If this fails as well, the next opening removes it.
-      await this.#removePartial(name, name).catch(() => {});
+      if (!isKept) await this.#removePartial(name, name).catch(() => {});
       throw error;
     }
   }
