@@ -51,10 +51,10 @@ function checked(answer: ClusterStatus): Value {
   throw foreign("JSON without the nodes of a cluster");
 }
 
-function shown(status: Value): string {
-  const cluster = isObject(status) ? status["cluster"] : null;
+function shown(found: Value): string {
+  const cluster = isObject(found) ? found["cluster"] : null;
   if (typeof cluster !== "string") return "this server is not in a cluster\n";
-  const nodes = rowsOf(status, "nodes");
+  const nodes = rowsOf(found, "nodes");
   const newest = newestTransactions(nodes);
   const lines = [`cluster ${cluster}`];
   for (const node of nodes) {

@@ -34,8 +34,8 @@ export class DevServer {
   }
 
   static async start(options: DevOptions): Promise<DevServer> {
-    const port = options.port ?? (await findPort());
-    return new DevServer(options, await run(options, port));
+    const port = String(options.port ?? (await findPort()));
+    return new DevServer(options, await run(options, { port }));
   }
 
   get url(): string {
@@ -59,12 +59,14 @@ export class DevServer {
     throw new CommandFailure(message);
   }
 
-  /** Deletes all data, and begins again at the same address. */
+  /** Deletes all data, and begins again at the same addresses. */
   async reset(): Promise<void> {
-    const { port } = new URL(this.#running.url);
+    const { url, managementUrl } = this.#running;
+    const { port } = new URL(url);
+    const management = managementUrl && new URL(managementUrl).port;
     await this.#running.close();
     rmSync(this.#options.folder, { recursive: true, force: true });
-    this.#running = await run(this.#options, Number(port));
+    this.#running = await run(this.#options, { port, management });
   }
 
   close(): Promise<void> {
@@ -72,15 +74,22 @@ export class DevServer {
   }
 }
 
-async function run(options: DevOptions, port: number): Promise<RunningServer> {
+interface Ports {
+  readonly port: string;
+  /** Undefined for that of the settings, which is the next one by default. */
+  readonly management?: string | undefined;
+}
+
+async function run(options: DevOptions, { port, management }: Ports): Promise<RunningServer> {
   const { folder, env, log, onFatal } = options;
   // Loaded on use: other commands need nothing of it.
   const { readConfig, startServer } = await import("@bigpeer/server");
   const flags = new Map([
     ["--data-dir", folder],
-    ["--port", String(port)],
+    ["--port", port],
     ["--host", HOST],
   ]);
+  if (management !== undefined) flags.set("--management-port", management);
   return startServer(readConfig(flags, env), { log, onFatal });
 }
 

@@ -73,6 +73,7 @@ test("dev starts a server with sample documents and prints addresses, variables,
 test("the key r begins again after a question, and Ctrl-C quits", async () => {
   const dev = openDev(["--dataset", "none"]);
   const [, url = ""] = await dev.waitFor(/^ {2}url +(\S+)$[^]*x quit\n$/m);
+  const [, managementUrl = ""] = await dev.waitFor(/^ {2}manage +(\S+)$/m);
   const insert = "INSERT INTO cars DOCUMENTS ({'_id': 'a'})";
   expect((await runBigpeer(["query", insert], { folder: dev.folder })).code).toBe(0);
   dev.input.write("r");
@@ -84,6 +85,7 @@ test("the key r begins again after a question, and Ctrl-C quits", async () => {
   dev.input.write("y");
   await dev.waitFor(/begin again\? \[y\/N\] y\nBig Peer [^]*x quit\n$/);
   expect(dev.shown().split(`url     ${url}\n`)).toHaveLength(3);
+  expect(dev.shown().split(`manage  ${managementUrl}\n`)).toHaveLength(3);
   const { stdout } = await runBigpeer(["status"], { folder: dev.folder });
   expect(JSON.parse(stdout)).toMatchObject({ url, collections: [] });
   dev.input.write("\u0003");
