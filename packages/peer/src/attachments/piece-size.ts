@@ -6,11 +6,11 @@
 const BYTES_MIN = 128 * 1024;
 
 /** How long a request takes after a cut, and at most. */
-const MS_MIN = 50;
+const MS_MIN = 25;
 const MS_MAX = 1600;
 
 /** After so many requests in order the time is doubled. */
-const STEADY_COUNT = 8;
+const STEADY_COUNT = 16;
 
 export class PieceSize {
   readonly #max: number;
