@@ -10,7 +10,7 @@ const MS_MIN = 25;
 const MS_MAX = 1600;
 
 /** After so many requests in order the time is doubled. */
-const STEADY_COUNT = 16;
+const STEADY_COUNT = 12;
 
 export class PieceSize {
   readonly #max: number;
