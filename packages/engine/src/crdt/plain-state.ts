@@ -5,7 +5,8 @@
  * In a plain state a document shows, all its fields were written at one stamp, and nothing is
  * marked, hidden or removed. Its records hold all of it: the shown fields, and metadata of one or
  * two stamps. So an insert of a new document, an upsert of all fields and a delete map records to
- * records. The result is byte for byte that of merging and encoding; all other cases take that way.
+ * records. The result is byte for byte that of merging and encoding; all other cases take that way,
+ * except those of simple-state.ts.
  */
 
 import {
@@ -23,6 +24,7 @@ import {
 import type { StateOperation } from "./edit.ts";
 import type { Shown } from "./show.ts";
 import { StampTable } from "./stamp-table.ts";
+import type { DocumentState } from "./state.ts";
 import { META_HEAD } from "./state-codec.ts";
 
 /** The records of a document; the metadata begin at `offset`. */
@@ -30,12 +32,16 @@ export interface StateRecords {
   readonly shown: Shown | undefined;
   readonly meta: Uint8Array;
   readonly offset: number;
+  /** Their state, if it is in memory. */
+  readonly state?: DocumentState | undefined;
 }
 
 /** The records that a write leaves: fields while the document shows, metadata with the version. */
 export interface PlainWrite {
   readonly fields: ValueObject | undefined;
   readonly meta: Uint8Array;
+  /** The merged state, for more writes of the same transaction; a plain one is decoded as well. */
+  readonly state?: DocumentState;
 }
 
 /**
@@ -134,7 +140,7 @@ function plainMeta(alive: Stamp, stamp: Stamp, version: number): Uint8Array {
   return scratch.finish();
 }
 
-function tombstone(dead: Stamp, version: number): Uint8Array {
+export function tombstone(dead: Stamp, version: number): Uint8Array {
   scratch.reset();
   scratch.varint(version);
   scratch.byte(DEAD | STAMPS);

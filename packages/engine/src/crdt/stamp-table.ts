@@ -20,13 +20,13 @@ import {
 import { type Counter, type DocumentState, eachStateStamp, type Kids } from "./state.ts";
 
 export class StampTable {
-  readonly #stamps: readonly Stamp[];
+  /** The default first, then the others from the latest to the oldest. */
+  readonly stamps: readonly Stamp[];
   /** How many places of the state refer to a stamp; 0 for a table that was read. */
   readonly uses: number;
 
-  /** `stamps` in the order of the table: the default first. */
   constructor(stamps: readonly Stamp[], uses = 0) {
-    this.#stamps = stamps;
+    this.stamps = stamps;
     this.uses = uses;
   }
 
@@ -39,11 +39,11 @@ export class StampTable {
   }
 
   get default(): Stamp {
-    return this.#stamps[0] ?? NONE;
+    return this.stamps[0] ?? NONE;
   }
 
   get size(): number {
-    return this.#stamps.length;
+    return this.stamps.length;
   }
 
   /** The reference to a stamp; it must be one of the table. */
@@ -52,11 +52,11 @@ export class StampTable {
     if (this.isDefault(stamp)) return 1;
     // Binary search: the stamps after the default are in order.
     let low = 1;
-    let high = this.#stamps.length - 1;
+    let high = this.stamps.length - 1;
     for (;;) {
       assert(low <= high, "a stamp of this table");
       const middle = (low + high) >> 1;
-      const order = compareStamps(stamp, this.#stamps[middle] ?? NONE);
+      const order = compareStamps(stamp, this.stamps[middle] ?? NONE);
       if (order === 0) return middle + 1;
       if (order > 0) high = middle - 1;
       else low = middle + 1;
@@ -69,15 +69,15 @@ export class StampTable {
 
   at(reference: number, reader: ByteReader): Stamp {
     if (reference === 0) return NONE;
-    return this.#stamps[reference - 1] ?? reader.fail("expected a stamp of the table");
+    return this.stamps[reference - 1] ?? reader.fail("expected a stamp of the table");
   }
 
   write(writer: ByteWriter): void {
     writeStamp(writer, this.default);
     if (this.size === 1) return;
     writer.varint(this.size - 1);
-    for (let i = 1; i < this.#stamps.length; i++) {
-      const stamp = this.#stamps[i] as Stamp;
+    for (let i = 1; i < this.stamps.length; i++) {
+      const stamp = this.stamps[i] as Stamp;
       writer.varint(stamp.time);
       const isSameSite = stamp.site === this.default.site;
       writer.byte(isSameSite ? 0 : 1);

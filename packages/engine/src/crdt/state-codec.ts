@@ -240,7 +240,7 @@ function impliedNode(value: Value, mark: ReturnType<typeof markOf>, stamp: Stamp
 }
 
 /** First byte of an explicit node; `from…` says which variant has its value in the shown fields. */
-const NODE = {
+export const NODE = {
   removed: 1,
   reg: 2,
   att: 4,
@@ -251,7 +251,7 @@ const NODE = {
   fromAttachment: 128,
   fromMap: 192,
   from: 192,
-};
+} as const;
 
 function writeKids(
   writer: ByteWriter,

@@ -16,6 +16,7 @@ import {
 import type { StateOperation } from "../crdt/edit.ts";
 import { type PlainWrite, plainWrite, readPlain } from "../crdt/plain-state.ts";
 import type { Shown } from "../crdt/show.ts";
+import { simpleWrite } from "../crdt/simple-state.ts";
 import { type DocumentState, EMPTY_STATE, isEmptyState } from "../crdt/state.ts";
 import { decodeState, isShownByMeta } from "../crdt/state-codec.ts";
 import type { Key } from "../platform.ts";
@@ -109,8 +110,12 @@ export class OpenDocument {
   /** The records after an operation of this store, if no merge is needed; see plainWrite. */
   plainWrite(operation: StateOperation, stamp: Stamp, version: number): PlainWrite | undefined {
     if (this.#meta !== undefined) {
-      const records = { shown: this.#shown, meta: this.#meta, offset: this.#offset };
-      return plainWrite(records, operation, stamp, version);
+      const place = { meta: this.#meta, offset: this.#offset, state: this.#state };
+      const records = { shown: this.#shown, ...place };
+      return (
+        plainWrite(records, operation, stamp, version) ??
+        simpleWrite(records, operation, stamp, version)
+      );
     }
     return this.isHeld ? undefined : plainWrite(undefined, operation, stamp, version);
   }
@@ -140,8 +145,8 @@ export class OpenDocument {
     return this.#state !== undefined && this.#state !== EMPTY_STATE;
   }
 
-  becomePlain(shown: Shown | undefined, { meta }: PlainWrite): void {
-    this.#state = undefined;
+  becomePlain(shown: Shown | undefined, { meta, state }: PlainWrite): void {
+    this.#state = state;
     this.#meta = meta;
     this.#offset = metaOffset(meta);
     this.#shown = shown;

@@ -272,6 +272,20 @@ test("[D22] a write of another site to an evicted document reports that it is no
   expect(fieldsOf(store, "c", "a")).toEqual({ n: 1, k: 4, other: 1 });
 });
 
+test("[K20] fields keep their order in a transaction that sets several, and are as decoded after it", async () => {
+  const { store, storage } = await openStore();
+  const set = (name: string, value: Value): Operation => {
+    const edits = [{ kind: "set", path: [name], value }] as const;
+    return { kind: "update", collection: "c", id: "a", edits };
+  };
+  await run(store, [insert("a", { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1 })]);
+  await run(store, [set("d", 2)], [set("c", 2)], [set("d", 3)], [increment("a", 1)]);
+  expect(Object.keys(fieldsOf(store, "c", "a") ?? {}).join("")).toBe("abcdefk");
+  await run(store, [set("b", 2)], [set("d", 4)]);
+  expect(Object.keys(fieldsOf(store, "c", "a") ?? {}).join("")).toBe("cdkabef");
+  expect(problems(storage)).toEqual([]);
+});
+
 test("a transaction caches the states of the last documents that it wrote to, and no others", async () => {
   const { storage, platform } = await openStore();
   const snapshot = storage.snapshot();
