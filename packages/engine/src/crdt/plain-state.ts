@@ -4,9 +4,9 @@
  *
  * In a plain state a document shows, all its fields were written at one stamp, and nothing is
  * marked, hidden or removed. Its records hold all of it: the shown fields, and metadata of one or
- * two stamps. So an insert of a new document and an upsert of all fields map records to records.
- * A SET of single fields and a delete do so for more states; see simple-state.ts. The result is byte
- * for byte that of merging and encoding; all other cases take that way.
+ * two stamps. So an insert of a new document, an upsert of all fields and a delete map records to
+ * records. The result is byte for byte that of merging and encoding; all other cases take that way,
+ * except those of simple-state.ts.
  */
 
 import {
@@ -22,14 +22,27 @@ import {
   ZERO,
 } from "@bigpeer/protocol";
 import type { StateOperation } from "./edit.ts";
-import {
-  isSimpleBefore,
-  type PlainWrite,
-  type StateRecords,
-  simpleUpdate,
-} from "./simple-state.ts";
+import type { Shown } from "./show.ts";
 import { StampTable } from "./stamp-table.ts";
+import type { DocumentState } from "./state.ts";
 import { META_HEAD } from "./state-codec.ts";
+
+/** The records of a document; the metadata begin at `offset`. */
+export interface StateRecords {
+  readonly shown: Shown | undefined;
+  readonly meta: Uint8Array;
+  readonly offset: number;
+  /** Their state, if it is in memory. */
+  readonly state?: DocumentState | undefined;
+}
+
+/** The records that a write leaves: fields while the document shows, metadata with the version. */
+export interface PlainWrite {
+  readonly fields: ValueObject | undefined;
+  readonly meta: Uint8Array;
+  /** The merged state, for more writes of the same transaction; a plain one is decoded as well. */
+  readonly state?: DocumentState;
+}
 
 /**
  * The records of a document after an operation at a stamp; `before` is undefined for a new
@@ -42,24 +55,17 @@ export function plainWrite(
   version: number,
 ): PlainWrite | undefined {
   if (before === undefined) return plainInsert(operation, stamp, version);
-  if (operation.kind === "delete") return plainDelete(before, stamp, version);
-  if (operation.kind !== "update") return undefined;
-  const { edits } = operation;
-  const [edit] = edits;
-  if (edit === undefined) return undefined;
-  if (edits.length > 1 || !isRootSet(edit)) return simpleUpdate(before, edits, stamp, version);
+  if (operation.kind !== "update" && operation.kind !== "delete") return undefined;
   const plain = readPlain(before);
   if (plain === undefined || !isAfter(stamp, plain.stamp) || !isAfter(stamp, plain.alive)) {
     return undefined;
   }
-  if (edit.types !== undefined || !writesAll(plain.fields, edit.value)) return undefined;
+  if (operation.kind === "delete") return { fields: undefined, meta: tombstone(stamp, version) };
+  const [edit] = operation.edits;
+  if (edit === undefined || operation.edits.length > 1) return undefined;
+  if (!isRootSet(edit) || edit.types !== undefined) return undefined;
+  if (!writesAll(plain.fields, edit.value)) return undefined;
   return { fields: edit.value, meta: plainMeta(plain.alive, stamp, version) };
-}
-
-function plainDelete(before: StateRecords, stamp: Stamp, version: number): PlainWrite | undefined {
-  if (!isSimpleBefore(before, stamp)) return undefined;
-  const isMerged = ((before.meta[before.offset] as number) & META_HEAD.kids) !== 0;
-  return { fields: undefined, meta: tombstone(stamp, version), isMerged };
 }
 
 function plainInsert(
@@ -134,7 +140,7 @@ function plainMeta(alive: Stamp, stamp: Stamp, version: number): Uint8Array {
   return scratch.finish();
 }
 
-function tombstone(dead: Stamp, version: number): Uint8Array {
+export function tombstone(dead: Stamp, version: number): Uint8Array {
   scratch.reset();
   scratch.varint(version);
   scratch.byte(DEAD | STAMPS);

@@ -6,7 +6,8 @@
  * no UNSET, no counter, no attachment, no rival variant of a field. Its metadata name the stamps of
  * the fields that were written after the others. A SET of top-level fields changes a few of these
  * references; a delete needs to know only that every stamp is older. The results are byte for byte
- * those of merging and encoding; all other cases take that way.
+ * those of merging and encoding; all other cases take that way. So do all in a browser: see
+ * no-simple-state.ts.
  */
 
 import {
@@ -15,8 +16,10 @@ import {
   compareText,
   type Edit,
   getField,
+  isAfter,
   isObject,
   type MutableObject,
+  NONE,
   type SetEdit,
   type Stamp,
   setField,
@@ -24,56 +27,81 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import { DOCUMENT_STAMPS_MAX } from "../limits.ts";
-import type { Shown } from "./show.ts";
+import type { StateOperation } from "./edit.ts";
+import { type PlainWrite, type StateRecords, tombstone } from "./plain-state.ts";
 import { StampTable } from "./stamp-table.ts";
-import type { DocumentState, Node } from "./state.ts";
-import { META_HEAD, NODE } from "./state-codec.ts";
+import { type DocumentState, EMPTY_STATE, type Kids, type Node } from "./state.ts";
+import { decodeState, META_HEAD, NODE } from "./state-codec.ts";
 
-/** The records of a document; the metadata begin at `offset`. */
-export interface StateRecords {
-  readonly shown: Shown | undefined;
-  readonly meta: Uint8Array;
-  readonly offset: number;
-  /** Whether the shown fields have the order of a merged state, not that of a decoded one. */
-  readonly isMerged?: boolean;
+/** The records after an operation; undefined if the state or the operation is not simple. */
+export function simpleWrite(
+  records: StateRecords,
+  operation: StateOperation,
+  stamp: Stamp,
+  version: number,
+): PlainWrite | undefined {
+  if (operation.kind === "update") return simpleUpdate(records, operation.edits, stamp, version);
+  if (operation.kind !== "delete" || !isSimpleBefore(records, stamp)) return undefined;
+  const state = { ...EMPTY_STATE, dead: stamp };
+  return { fields: undefined, meta: tombstone(stamp, version), state };
 }
 
-/** The records that a write leaves: fields while the document shows, metadata with the version. */
-export interface PlainWrite {
-  readonly fields: ValueObject | undefined;
-  readonly meta: Uint8Array;
-  /**
-   * Whether merging would have decoded the state. A transaction then keeps the merged state for a
-   * while, with the fields in their order; decoded again, some come first.
-   */
-  readonly isMerged?: boolean;
-}
-
-/** The records after a SET of top-level fields; undefined if the state or an edit is not simple. */
-export function simpleUpdate(
+function simpleUpdate(
   records: StateRecords,
   edits: readonly Edit[],
   stamp: Stamp,
   version: number,
 ): PlainWrite | undefined {
   const { shown } = records;
-  if (shown === undefined) return undefined;
+  if (shown === undefined || edits.length === 0) return undefined;
   for (const edit of edits) if (!isFieldSet(edit, shown.fields)) return undefined;
-  const state = readSimple(records, stamp);
-  if (state === undefined) return undefined;
-  const order = records.isMerged === true ? NO_NAMES : state.explicit.keys();
-  const fields = inOrder(shown.fields, order);
+  const simple = readSimple(records, stamp);
+  if (simple === undefined) return undefined;
+  // A decoded state begins with the fields that have stamps of their own.
+  const order = records.state?.root ?? simple.explicit;
+  const fields = inOrder(shown.fields, order.keys());
   for (const { path, value } of edits as readonly SetEdit[]) {
     const name = path[0] as string;
     setField(fields, name, value);
-    state.explicit.set(name, NEW);
+    simple.explicit.set(name, NEW);
   }
-  const meta = simpleMeta(state, fields, stamp, version);
-  return meta && { fields, meta, isMerged: true };
+  const alive = simple.table.stamps[simple.alive - 1] as Stamp;
+  const meta = simpleMeta(simple, fields, stamp, version);
+  return meta && { fields, meta, state: new MergedState(alive, fields, meta) };
+}
+
+/** The state of records that were just written. Its fields, in the order shown, are decoded on use. */
+class MergedState implements DocumentState {
+  readonly alive: Stamp;
+  readonly dead = NONE;
+  readonly seeded = false;
+  readonly #fields: ValueObject;
+  readonly #meta: Uint8Array;
+  #root: Kids | undefined;
+
+  constructor(alive: Stamp, fields: ValueObject, meta: Uint8Array) {
+    this.alive = alive;
+    this.#fields = fields;
+    this.#meta = meta;
+  }
+
+  get root(): Kids {
+    this.#root ??= rootOf(this.#fields, this.#meta);
+    return this.#root;
+  }
+}
+
+function rootOf(fields: ValueObject, meta: Uint8Array): Kids {
+  const reader = new ByteReader(meta, "state.malformed");
+  reader.varint();
+  const { root } = decodeState({ fields, types: undefined }, meta, reader.offset);
+  const ordered = new Map<string, Node>();
+  for (const name in fields) ordered.set(name, root.get(name) as Node);
+  return ordered;
 }
 
 /** Whether the state of the records is simple, and a write at the stamp newer than all of it. */
-export function isSimpleBefore(records: StateRecords, stamp: Stamp): boolean {
+function isSimpleBefore(records: StateRecords, stamp: Stamp): boolean {
   const opened = openSimple(records, stamp);
   if (opened === undefined) return false;
   const { reader, head } = opened;
@@ -96,10 +124,9 @@ function isShownAlone(reader: ByteReader): boolean {
 const SHOWN_REGISTER = NODE.reg | NODE.fromRegister;
 const SHOWN_MAP = NODE.map | NODE.fromMap;
 
-const { alive, aliveIsDefault, kids, stamps, more } = META_HEAD;
-
 /** The flags of a simple state: it was neither deleted nor alive by INITIAL. */
-const OF_SIMPLE = alive | aliveIsDefault | kids | stamps | more;
+const OF_SIMPLE =
+  META_HEAD.alive | META_HEAD.aliveIsDefault | META_HEAD.kids | META_HEAD.stamps | META_HEAD.more;
 
 /** Metadata that may be of a simple state, read up to the stamp of existence. */
 interface OpenedMeta {
@@ -117,7 +144,8 @@ function openSimple(records: StateRecords, stamp: Stamp): OpenedMeta | undefined
   if ((head & ~OF_SIMPLE) !== 0 || (head & META_HEAD.alive) === 0) return undefined;
   const reader = new ByteReader(meta, "state.malformed", offset + 1);
   const table = StampTable.read(reader, (head & META_HEAD.more) !== 0);
-  return table.isBefore(stamp) ? { fields: shown.fields, reader, head, table } : undefined;
+  for (const known of table.stamps) if (!isAfter(stamp, known)) return undefined;
+  return { fields: shown.fields, reader, head, table };
 }
 
 /** Whether an edit sets a top-level field that shows no map, and may show nothing, to no map. */
@@ -156,17 +184,7 @@ function readSimple(records: StateRecords, stamp: Stamp): SimpleState | undefine
   return reader.left > 0 ? undefined : { table, alive, explicit };
 }
 
-/** A simple state with its fields in the order in which they show, as after a merge. */
-export function inShownOrder(state: DocumentState, shown: Shown | undefined): DocumentState {
-  if (shown === undefined) return state;
-  const root = new Map<string, Node>();
-  for (const name in shown.fields) root.set(name, state.root.get(name) as Node);
-  return { ...state, root };
-}
-
-const NO_NAMES: Iterable<string> = [];
-
-/** A copy of the fields in the order in which a decoded state has them: the named ones first. */
+/** A copy of the fields, the named ones first. */
 function inOrder(fields: ValueObject, names: Iterable<string>): MutableObject {
   const copy: MutableObject = {};
   for (const name of names) setField(copy, name, fields[name] as Value);
@@ -187,7 +205,7 @@ function simpleMeta(
   version: number,
 ): Uint8Array | undefined {
   const { alive, explicit } = state;
-  const after = state.table.after(stamp, usesOf(state, fields));
+  const after = nextTable(state.table, stamp, usesOf(state, fields));
   if (after === undefined || after.table.uses > DOCUMENT_STAMPS_MAX) return undefined;
   const { table, references } = after;
   const hasOwnAlive = alive !== DEFAULT;
@@ -206,9 +224,37 @@ function simpleMeta(
   return scratch.finish();
 }
 
+/** A table with the references in it of the stamps of an earlier one. */
+interface NextTable {
+  readonly table: StampTable;
+  readonly references: readonly number[];
+}
+
+/** The table after a write that is newer than all of it; undefined if its default changes. */
+function nextTable(
+  { stamps, default: before }: StampTable,
+  stamp: Stamp,
+  uses: readonly number[],
+): NextTable | undefined {
+  const [written = 0, most = 0] = uses;
+  if (written >= most) return undefined;
+  const used = [before, stamp];
+  const references = [2, 1];
+  let total = written + most;
+  for (let i = 2; i <= stamps.length; i++) {
+    const count = uses[i] ?? 0;
+    if (count === 0) continue;
+    const known = stamps[i - 1] as Stamp;
+    if (count > most || (count === most && isAfter(known, before))) return undefined;
+    references[i] = used.push(known);
+    total += count;
+  }
+  return { table: new StampTable(used, total), references };
+}
+
 /** How many places refer to each stamp, by reference. */
 function usesOf({ table, alive, explicit }: SimpleState, fields: ValueObject): number[] {
-  const uses: number[] = new Array(table.size + 1).fill(0);
+  const uses = [0, ...table.stamps.map(() => 0)];
   uses[alive] = 1;
   for (const reference of explicit.values()) uses[reference] = (uses[reference] as number) + 1;
   uses[DEFAULT] = (uses[DEFAULT] as number) + countEntries(fields) - explicit.size;

@@ -12,7 +12,6 @@ import {
   type ByteReader,
   type ByteWriter,
   compareStamps,
-  isAfter,
   NO_SITE,
   NONE,
   type Site,
@@ -20,20 +19,14 @@ import {
 } from "@bigpeer/protocol";
 import { type Counter, type DocumentState, eachStateStamp, type Kids } from "./state.ts";
 
-/** A table with the references in it of the stamps of an earlier one. */
-export interface NextTable {
-  readonly table: StampTable;
-  readonly references: readonly number[];
-}
-
 export class StampTable {
-  readonly #stamps: readonly Stamp[];
+  /** The default first, then the others from the latest to the oldest. */
+  readonly stamps: readonly Stamp[];
   /** How many places of the state refer to a stamp; 0 for a table that was read. */
   readonly uses: number;
 
-  /** `stamps` in the order of the table: the default first. */
   constructor(stamps: readonly Stamp[], uses = 0) {
-    this.#stamps = stamps;
+    this.stamps = stamps;
     this.uses = uses;
   }
 
@@ -46,11 +39,11 @@ export class StampTable {
   }
 
   get default(): Stamp {
-    return this.#stamps[0] ?? NONE;
+    return this.stamps[0] ?? NONE;
   }
 
   get size(): number {
-    return this.#stamps.length;
+    return this.stamps.length;
   }
 
   /** The reference to a stamp; it must be one of the table. */
@@ -59,11 +52,11 @@ export class StampTable {
     if (this.isDefault(stamp)) return 1;
     // Binary search: the stamps after the default are in order.
     let low = 1;
-    let high = this.#stamps.length - 1;
+    let high = this.stamps.length - 1;
     for (;;) {
       assert(low <= high, "a stamp of this table");
       const middle = (low + high) >> 1;
-      const order = compareStamps(stamp, this.#stamps[middle] ?? NONE);
+      const order = compareStamps(stamp, this.stamps[middle] ?? NONE);
       if (order === 0) return middle + 1;
       if (order > 0) high = middle - 1;
       else low = middle + 1;
@@ -74,45 +67,17 @@ export class StampTable {
     return stamp === this.default || compareStamps(stamp, this.default) === 0;
   }
 
-  /** Whether a stamp is newer than all of the table. */
-  isBefore(stamp: Stamp): boolean {
-    for (const known of this.#stamps) if (!isAfter(stamp, known)) return false;
-    return true;
-  }
-
-  /**
-   * The table of a state after a write that is newer than all of it. `uses` counts the places that
-   * refer to each stamp, by reference, and at 0 to that of the write. Undefined if another stamp
-   * becomes the default.
-   */
-  after(stamp: Stamp, uses: readonly number[]): NextTable | undefined {
-    const [written = 0, most = 0] = uses;
-    if (written >= most) return undefined;
-    let total = written + most;
-    const stamps = [this.default, stamp];
-    const references = [2, 1];
-    for (let i = 2; i <= this.#stamps.length; i++) {
-      const count = uses[i] ?? 0;
-      if (count === 0) continue;
-      const known = this.#stamps[i - 1] as Stamp;
-      if (count > most || (count === most && isAfter(known, this.default))) return undefined;
-      references[i] = stamps.push(known);
-      total += count;
-    }
-    return { table: new StampTable(stamps, total), references };
-  }
-
   at(reference: number, reader: ByteReader): Stamp {
     if (reference === 0) return NONE;
-    return this.#stamps[reference - 1] ?? reader.fail("expected a stamp of the table");
+    return this.stamps[reference - 1] ?? reader.fail("expected a stamp of the table");
   }
 
   write(writer: ByteWriter): void {
     writeStamp(writer, this.default);
     if (this.size === 1) return;
     writer.varint(this.size - 1);
-    for (let i = 1; i < this.#stamps.length; i++) {
-      const stamp = this.#stamps[i] as Stamp;
+    for (let i = 1; i < this.stamps.length; i++) {
+      const stamp = this.stamps[i] as Stamp;
       writer.varint(stamp.time);
       const isSameSite = stamp.site === this.default.site;
       writer.byte(isSameSite ? 0 : 1);

@@ -14,9 +14,9 @@ import {
   type Value,
 } from "@bigpeer/protocol";
 import type { StateOperation } from "../crdt/edit.ts";
-import { plainWrite, readPlain } from "../crdt/plain-state.ts";
+import { type PlainWrite, plainWrite, readPlain } from "../crdt/plain-state.ts";
 import type { Shown } from "../crdt/show.ts";
-import { inShownOrder, type PlainWrite } from "../crdt/simple-state.ts";
+import { simpleWrite } from "../crdt/simple-state.ts";
 import { type DocumentState, EMPTY_STATE, isEmptyState } from "../crdt/state.ts";
 import { decodeState, isShownByMeta } from "../crdt/state-codec.ts";
 import type { Key } from "../platform.ts";
@@ -45,8 +45,6 @@ export class OpenDocument {
   /** Undefined when only the state is known. */
   #meta: Uint8Array | undefined;
   #offset = 0;
-  /** Whether its state counts as one that was merged here and is still in memory. */
-  #isMerged = false;
 
   /** `record` is the metadata record; undefined when there is none. */
   constructor(place: DocumentPlace, record: Value | undefined, overlay: Overlay) {
@@ -85,13 +83,8 @@ export class OpenDocument {
 
   /** Decodes the state, as `state` does on first use: for a large document a step of its own. */
   readState(): DocumentState {
-    this.#state ??= this.#decode();
+    this.#state ??= decodeState(this.#shown, this.#meta ?? NO_BYTES, this.#offset);
     return this.#state;
-  }
-
-  #decode(): DocumentState {
-    const state = decodeState(this.#shown, this.#meta ?? NO_BYTES, this.#offset);
-    return this.#isMerged ? inShownOrder(state, this.#shown) : state;
   }
 
   /** Whether anything of it is stored: shown or hidden fields, or a tombstone. */
@@ -117,8 +110,12 @@ export class OpenDocument {
   /** The records after an operation of this store, if no merge is needed; see plainWrite. */
   plainWrite(operation: StateOperation, stamp: Stamp, version: number): PlainWrite | undefined {
     if (this.#meta !== undefined) {
-      const place = { meta: this.#meta, offset: this.#offset, isMerged: this.#isMerged };
-      return plainWrite({ shown: this.#shown, ...place }, operation, stamp, version);
+      const place = { meta: this.#meta, offset: this.#offset, state: this.#state };
+      const records = { shown: this.#shown, ...place };
+      return (
+        plainWrite(records, operation, stamp, version) ??
+        simpleWrite(records, operation, stamp, version)
+      );
     }
     return this.isHeld ? undefined : plainWrite(undefined, operation, stamp, version);
   }
@@ -126,7 +123,6 @@ export class OpenDocument {
   become(state: DocumentState, shown: Shown | undefined): void {
     this.#state = state;
     this.#meta = undefined;
-    this.#isMerged = false;
     this.#shown = shown;
   }
 
@@ -142,17 +138,15 @@ export class OpenDocument {
       this.#offset = offset;
     }
     this.#state = undefined;
-    this.#isMerged = false;
   }
 
-  /** Whether its state is in memory beside its records, decoded or as good as decoded. */
+  /** Whether its decoded state is in memory beside its records. */
   get hasState(): boolean {
-    return this.#isMerged || (this.#state !== undefined && this.#state !== EMPTY_STATE);
+    return this.#state !== undefined && this.#state !== EMPTY_STATE;
   }
 
-  becomePlain(shown: Shown | undefined, { meta, isMerged = false }: PlainWrite): void {
-    this.#state = undefined;
-    this.#isMerged = isMerged;
+  becomePlain(shown: Shown | undefined, { meta, state }: PlainWrite): void {
+    this.#state = state;
     this.#meta = meta;
     this.#offset = metaOffset(meta);
     this.#shown = shown;

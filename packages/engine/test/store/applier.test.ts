@@ -62,7 +62,7 @@ test("[K20] replaying the log of a store gives the same keys and values", async 
     expect(await replay(storage, store.identity.site), `seed ${seed}`).toEqual(original);
     expect(problems(storage), `seed ${seed}`).toEqual([]);
   }
-});
+}, 120_000);
 
 test("[D21] a document's version is the transaction that changed it last", async () => {
   const { store } = await openStore();

@@ -1,0 +1,8 @@
+/**
+ * No simple states: takes the place of simple-state.ts in the worker of browsers, whose size is
+ * bounded. There these writes are merged, with the same result.
+ */
+
+export function simpleWrite(): undefined {
+  return undefined;
+}
