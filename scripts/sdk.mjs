@@ -46,6 +46,8 @@ const ENTRIES = {
 /** In the bundles, a module for Node and the one for browsers that takes its place. */
 const FOR_BROWSERS = {
   "packages/engine/src/crdt/simple-state.ts": "packages/engine/src/crdt/no-simple-state.ts",
+  "packages/engine/src/query/statement/explain-sync.ts":
+    "packages/engine/src/query/statement/no-explain-sync.ts",
   "packages/peer/src/this-host.ts": "packages/peer/src/web/page/compat-host.ts",
 };
 

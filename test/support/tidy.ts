@@ -277,6 +277,7 @@ const BUNDLED: readonly string[] = [
   "packages/peer/src/web/attachments.ts",
   "packages/peer/src/web/page/compat-host.ts",
   "packages/engine/src/crdt/no-simple-state.ts",
+  "packages/engine/src/query/statement/no-explain-sync.ts",
   "packages/peer/src/web/patterns.ts",
   "packages/peer/src/web/worker/loader.ts",
   "packages/peer/src/web/worker/worker.ts",

@@ -28,13 +28,23 @@ import {
 } from "@bigpeer/protocol";
 import { DOCUMENT_STAMPS_MAX } from "../limits.ts";
 import type { StateOperation } from "./edit.ts";
-import { type PlainWrite, type StateRecords, tombstone } from "./plain-state.ts";
+import { type PlainWrite, plainWrite, type StateRecords, tombstone } from "./plain-state.ts";
 import { StampTable } from "./stamp-table.ts";
 import { type DocumentState, EMPTY_STATE, type Kids, type Node } from "./state.ts";
 import { decodeState, META_HEAD, NODE } from "./state-codec.ts";
 
 /** The records after an operation; undefined if the state or the operation is not simple. */
 export function simpleWrite(
+  records: StateRecords,
+  operation: StateOperation,
+  stamp: Stamp,
+  version: number,
+): PlainWrite | undefined {
+  const plain = plainWrite(records, operation, stamp, version);
+  return plain ?? writeToSimple(records, operation, stamp, version);
+}
+
+function writeToSimple(
   records: StateRecords,
   operation: StateOperation,
   stamp: Stamp,

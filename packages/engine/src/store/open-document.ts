@@ -107,15 +107,12 @@ export class OpenDocument {
     return isSame && equalValues(this.#shown?.types, types ?? undefined);
   }
 
-  /** The records after an operation of this store, if no merge is needed; see plainWrite. */
+  /** The records after an operation of this store, if no merge is needed; see simpleWrite. */
   plainWrite(operation: StateOperation, stamp: Stamp, version: number): PlainWrite | undefined {
     if (this.#meta !== undefined) {
-      const place = { meta: this.#meta, offset: this.#offset, state: this.#state };
-      const records = { shown: this.#shown, ...place };
-      return (
-        plainWrite(records, operation, stamp, version) ??
-        simpleWrite(records, operation, stamp, version)
-      );
+      const parts = { meta: this.#meta, offset: this.#offset };
+      const records = { ...parts, shown: this.#shown, state: this.#state };
+      return simpleWrite(records, operation, stamp, version);
     }
     return this.isHeld ? undefined : plainWrite(undefined, operation, stamp, version);
   }

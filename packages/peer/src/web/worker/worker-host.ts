@@ -250,7 +250,7 @@ const restart = (page: AttachedPage): void => page.restart();
 /** The error of a transaction whose page goes to the next peer. */
 function opensAgain(): PeerError {
   const message =
-    "the peer of this transaction is opened again; nothing of it was applied: begin it again";
+    "the peer is opened again; nothing of the transaction was applied: begin it again";
   return new PeerError("store.busy", message);
 }
 
