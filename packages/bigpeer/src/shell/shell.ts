@@ -184,6 +184,7 @@ class Shell {
     if (pager === "" || pager === "cat") return false;
     this.#lines.pause();
     process.stdin.setRawMode?.(false);
+    const heed = ignoreInterrupts();
     try {
       return await new Promise<boolean>((resolve) => {
         const child = spawn(pager, { shell: true, stdio: ["pipe", "inherit", "inherit"] });
@@ -194,6 +195,7 @@ class Shell {
         child.stdin.end(text);
       });
     } finally {
+      heed();
       process.stdin.setRawMode?.(true);
       this.#lines.resume();
     }
@@ -221,6 +223,18 @@ class Shell {
     const signal = this.#stop?.signal ?? host.signal;
     await this.#call.runOther(words, { ...host, env, signal });
   }
+}
+
+/** Ctrl-C in a pager reaches this process too, and is not for it. Returns what ends that. */
+function ignoreInterrupts(): () => void {
+  const listeners = process.listeners("SIGINT");
+  const ignore = (): void => {};
+  process.on("SIGINT", ignore);
+  for (const listener of listeners) process.off("SIGINT", listener);
+  return () => {
+    for (const listener of listeners) process.on("SIGINT", listener);
+    process.off("SIGINT", ignore);
+  };
 }
 
 /**

@@ -2,8 +2,9 @@
  * The shell in a real terminal, against a real server.
  */
 
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { testProgram } from "../../../../test/support/debian-programs.ts";
 import { ROOT } from "../../../../test/support/repository.ts";
 import { testHost } from "../../../node/test/support/store-host.ts";
@@ -16,6 +17,87 @@ import { Terminal } from "../support/terminal.ts";
 const tmux = await testProgram("tmux");
 
 const MAIN = join(ROOT, "packages/bigpeer/dist/main.js");
+
+/** A shell for a server in a folder of its own. */
+async function openShell(env: Record<string, string>): Promise<Opened> {
+  const folder = temporaryFolder();
+  const dataDir = join(folder, "data");
+  const server = await startServer(testConfig({ dataDir }), testHost());
+  onTestFinished(() => server.close());
+  const quickstart = readQuickstart(join(dataDir, "quickstart.json"));
+  const variables = { BIGPEER_URL: server.url, BIGPEER_KEY: quickstart?.key ?? "", ...env };
+  const words = [process.execPath, MAIN, "query"];
+  const shell = await Terminal.open({ tmux: tmux.path, folder, words, env: variables });
+  await shell.waitFor(/^bigpeer> ?$/m);
+  return { folder, shell };
+}
+
+interface Opened {
+  readonly folder: string;
+  readonly shell: Terminal;
+}
+
+/** Enters a line on an empty screen. */
+async function enterAlone(shell: Terminal, text: string): Promise<void> {
+  await shell.press("C-l");
+  await shell.waitFor(/^bigpeer> ?\n\n\n/);
+  await shell.enter(text);
+}
+
+test.runIf(tmux.isPresent)("commands with a dot show, change and move what they say", async () => {
+  const { folder, shell } = await openShell({ PAGER: "cat" });
+  const file = join(folder, "beds.ndjson");
+  writeFileSync(file, '{"_id":"b1","plants":3}\n{"_id":"b2","plants":"many"}\n');
+  await shell.enter(`.import ${file} beds`);
+  await shell.waitFor(/imported 2 documents/);
+  await shell.enter("CREATE INDEX plants ON beds (plants);");
+  await shell.waitFor(/documents changed/);
+
+  await enterAlone(shell, ".indexes beds");
+  await shell.waitFor(/^_id .*\n.*beds.*plants/m);
+  await enterAlone(shell, ".describe beds");
+  await shell.waitFor(/^plants +number, text +2 of 2/m);
+  await enterAlone(shell, ".timing on");
+  await shell.enter("SELECT _id FROM beds WHERE plants = 3;");
+  await shell.waitFor(/^b1\s+1 rows, \d+\.\d ms/m);
+  await enterAlone(shell, ".explain on");
+  await shell.enter("SELECT _id FROM beds WHERE plants = 3;");
+  await shell.waitFor(/indexScan|IndexScan|index/);
+  await shell.enter(".explain off");
+  await enterAlone(shell, ".watch 0.2 SELECT _id FROM beds WHERE plants = 3");
+  await shell.waitFor(/(?:^b1\s+1 rows[^]*){3}/m);
+  await shell.press("C-c");
+  await shell.waitFor(/stopped\n+bigpeer> ?$/m);
+
+  const copy = join(folder, "copy.ndjson");
+  await enterAlone(shell, `.export beds ${copy}`);
+  await shell.waitFor(/exported 2 documents/);
+  expect(readFileSync(copy, "utf8").trim().split("\n")).toHaveLength(2);
+});
+
+test.runIf(tmux.isPresent && existsSync("/usr/bin/less"))(
+  "a long result goes through the pager, and Ctrl-C there does not end the shell",
+  async () => {
+    const { shell } = await openShell({ PAGER: "less -SX" });
+    const documents = Array.from({ length: 100 }, (_, i) => `{'_id': ${i}}`).join(",");
+    await shell.enter(
+      `INSERT INTO rows DOCUMENTS ${documents.replaceAll("{", "({").replaceAll("}", "})")};`,
+    );
+    await shell.waitFor(/100 documents changed/);
+    await shell.enter("SELECT _id FROM rows ORDER BY _id;");
+    await shell.waitFor(/^ 30\n[^]*^:/m);
+    await shell.press("C-c");
+    // The pager forgets what is typed while it handles Ctrl-C.
+    await vi.waitFor(async () => {
+      await shell.press("G");
+      expect(await shell.screen()).toMatch(/^ 99$/m);
+    });
+    await shell.press("q");
+    await shell.waitFor(/100 rows\n+bigpeer> ?$/m);
+    await shell.enter("SELECT 40 + 2 AS n FROM rows WHERE _id = 1;");
+    await shell.waitFor(/^42\s+1 rows/m);
+  },
+);
 
 test.runIf(tmux.isPresent)(
   "the shell completes, colours, shows faults, survives a restart of the server and keeps its history",
