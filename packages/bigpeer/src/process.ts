@@ -12,6 +12,9 @@ import { runProgram } from "./program/program.ts";
 /** Exit code after Ctrl-C, as in shells. */
 const INTERRUPTED = 130;
 
+/** How long what a command has left open may keep the process. */
+const LEFT_MS = 1_000;
+
 /** Sets the exit code of the process. */
 export async function runInProcess(words: readonly string[]): Promise<void> {
   const stop = new AbortController();
@@ -43,6 +46,8 @@ export async function runInProcess(words: readonly string[]): Promise<void> {
   process.off("SIGTERM", onSignal);
   // Standard input that a command has read from would keep the process.
   process.stdin.destroy();
+  // The command is over: an idle connection does not keep the user waiting.
+  setTimeout(() => process.exit(), LEFT_MS).unref();
 }
 
 /** The reader of a pipe may leave early, as head does: that is no failure. */
