@@ -202,8 +202,7 @@ export abstract class TableKeyValue<T extends JournalTree, P> implements KeyValu
   }
 
   async #addAtOnce(encoded: JournaledWrites, append: () => Promise<P>): Promise<void> {
-    const reserved = this.#reserve(this.#table.plan(encoded.values));
-    const plan = reserved instanceof Promise ? await reserved : reserved;
+    const plan = await this.#reserve(this.#table.plan(encoded.values));
     const position = await append();
     this.#table.add(encoded, { position, plan });
   }
