@@ -62,6 +62,8 @@ class JournalCrashRun {
   #underWay: Content | undefined;
   /** The same with a commit that was refused, until the disk could make the next segment. */
   #refused: Content | undefined;
+  /** How many segments had been made when it was refused. */
+  #createdBefore = 0;
   readonly #writes: RandomWrites;
 
   constructor(seed: number) {
@@ -115,9 +117,17 @@ class JournalCrashRun {
       () => {
         this.totals.failed++;
         this.#underWay = undefined;
-        if (this.#disk.isCreateFailing) this.#refused ??= content;
+        if (this.#disk.isCreateFailing) this.#refuse(content);
       },
     );
+  }
+
+  /** Of several, the first had bytes in a segment; a segment that was made since makes it void. */
+  #refuse(content: Content): void {
+    const created = this.#disk.done.create;
+    if (this.#refused !== undefined && created === this.#createdBefore) return;
+    this.#refused = content;
+    this.#createdBefore = created;
   }
 
   async #step(isFailing: boolean): Promise<void> {
