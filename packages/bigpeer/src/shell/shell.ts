@@ -225,10 +225,11 @@ class Shell {
   }
 }
 
+function ignore(): void {}
+
 /** Ctrl-C in a pager reaches this process too, and is not for it. Returns what ends that. */
 function ignoreInterrupts(): () => void {
   const listeners = process.listeners("SIGINT");
-  const ignore = (): void => {};
   process.on("SIGINT", ignore);
   for (const listener of listeners) process.off("SIGINT", listener);
   return () => {
