@@ -1,9 +1,9 @@
 /**
  * Held snapshots: the lifetime of snapshots and of the iterators that are open on them.
  *
- * A snapshot ends by close(), by age since it was taken or renewed, or with its storage; later reads throw an error that says
- * which. Below it is a View: one state, shared by several snapshots with a reference count. All its
- * cursors must be closed before it is.
+ * A snapshot ends by close(), by age since it was taken or renewed, or with its storage; later reads
+ * throw an error that says which. Below it is a View: one state, shared by several snapshots with a
+ * reference count. All its cursors must be closed before it is.
  */
 
 import {
