@@ -44,14 +44,7 @@ export function* replay(
 }
 
 function originOf({ at, requestId, upload, refusal, via, by }: SharedRecord): Origin {
-  return {
-    at,
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(upload === undefined ? {} : { upload }),
-    ...(refusal === undefined ? {} : { refusal }),
-    ...(via === undefined ? {} : { via }),
-    ...(by === undefined ? {} : { by }),
-  };
+  return { at, requestId, upload, refusal, via, by };
 }
 
 function differs(txnId: number): PeerError {

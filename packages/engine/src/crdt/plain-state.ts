@@ -56,7 +56,7 @@ export function plainWrite(
 ): PlainWrite | undefined {
   if (before === undefined) return plainInsert(operation, stamp, version);
   if (operation.kind !== "update" && operation.kind !== "delete") return undefined;
-  const plain = readPlain(before);
+  const plain = readPlain(before.shown, before.meta, before.offset);
   if (plain === undefined || !isAfter(stamp, plain.stamp) || !isAfter(stamp, plain.alive)) {
     return undefined;
   }
@@ -94,7 +94,11 @@ const TWO_STAMPS = ALIVE | STAMPS | META_HEAD.more;
 const SECOND = 2;
 
 /** The plain state of these records; undefined when their state is not plain. */
-export function readPlain({ shown, meta, offset }: StateRecords): PlainState | undefined {
+export function readPlain(
+  shown: Shown | undefined,
+  meta: Uint8Array,
+  offset: number,
+): PlainState | undefined {
   if (shown === undefined || shown.types !== undefined) return undefined;
   const head = meta[offset];
   if (head !== ONE_STAMP && head !== TWO_STAMPS) return undefined;

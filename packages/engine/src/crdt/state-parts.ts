@@ -29,7 +29,7 @@ export function shownOfParts([fields, types]: StateParts): Shown | undefined {
 
 /** The plain state of the parts, if they hold one in canonical form. */
 export function plainOfParts(parts: StateParts): PlainState | undefined {
-  const plain = readPlain({ shown: shownOfParts(parts), meta: parts[2], offset: 0 });
+  const plain = readPlain(shownOfParts(parts), parts[2], 0);
   if (plain === undefined || plain.alive === plain.stamp) return plain;
   // The default stamp is that of most entries, and on a tie the latest (K12).
   const isInForm = isAfter(plain.stamp, plain.alive) && Object.keys(plain.fields).length > 0;

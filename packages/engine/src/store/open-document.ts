@@ -95,7 +95,7 @@ export class OpenDocument {
   /** Whether it is absent or has a plain state: no tokens, no floors. */
   get isPlain(): boolean {
     if (this.#meta === undefined) return !this.isHeld;
-    return readPlain({ shown: this.#shown, meta: this.#meta, offset: this.#offset }) !== undefined;
+    return readPlain(this.#shown, this.#meta, this.#offset) !== undefined;
   }
 
   /** Whether its records equal these. False also where only its state is known. */
@@ -110,8 +110,12 @@ export class OpenDocument {
   /** The records after an operation of this store, if no merge is needed; see simpleWrite. */
   plainWrite(operation: StateOperation, stamp: Stamp, version: number): PlainWrite | undefined {
     if (this.#meta !== undefined) {
-      const parts = { meta: this.#meta, offset: this.#offset };
-      const records = { ...parts, shown: this.#shown, state: this.#state };
+      const records = {
+        shown: this.#shown,
+        meta: this.#meta,
+        offset: this.#offset,
+        state: this.#state,
+      };
       return simpleWrite(records, operation, stamp, version);
     }
     return this.isHeld ? undefined : plainWrite(undefined, operation, stamp, version);

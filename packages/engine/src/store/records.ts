@@ -217,14 +217,16 @@ export interface Origin {
   /** Wall clock of the evaluating store, in milliseconds: the age of the record. */
   readonly at: number;
   /** Identifies the request in the log. */
-  readonly requestId?: string;
-  readonly upload?: UploadMark;
+  readonly requestId: string | undefined;
+  readonly upload: UploadMark | undefined;
   /** Why an upload was refused: then it has no steps and only its number counts. */
-  readonly refusal?: string;
+  readonly refusal: string | undefined;
   /** The history of the store that it came from over a link. */
-  readonly via?: string;
-  readonly by?: Writer;
+  readonly via: string | undefined;
+  readonly by: Writer | undefined;
 }
+
+export type MutableOrigin = { -readonly [Part in keyof Origin]: Origin[Part] };
 
 /** A transaction in the change log. */
 export type TransactionRecord = {

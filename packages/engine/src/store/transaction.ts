@@ -27,7 +27,7 @@ import { AT_ONCE, finish, type Steps } from "../steps.ts";
 import { Applier, type OperationOutcome } from "./applier.ts";
 import { Overlay } from "./overlay.ts";
 import { OwnWrites } from "./own-writes.ts";
-import type { Origin, TransactionRecord, UploadMark, Writer } from "./records.ts";
+import type { MutableOrigin, TransactionRecord, UploadMark, Writer } from "./records.ts";
 import { type StoredDocument, View } from "./view.ts";
 
 /** Settings and clock that the store gives to a transaction. */
@@ -75,7 +75,7 @@ export class Transaction {
   /** The id that the transaction gets if it changes anything. */
   readonly txnId: number;
   #operations = 0;
-  #origin: Origin;
+  readonly #origin: MutableOrigin;
   /** Housekeeping and document writes do not mix: collecting would not see those writes. */
   #kind: "documents" | "housekeeping" | undefined;
   #isEnded = false;
@@ -95,9 +95,14 @@ export class Transaction {
     this.#own = context.isTraced === true ? new OwnWrites() : undefined;
     this.#applier = new Applier(this.#overlay, txnId, context.site, this.#own);
     this.#view = new View(this.#overlay);
-    const { nowMs } = context;
-    this.#origin = requestId === undefined ? { at: nowMs } : { at: nowMs, requestId };
-    if (by !== undefined && context.isAnonymous !== true) this.#origin = { ...this.#origin, by };
+    this.#origin = {
+      at: context.nowMs,
+      requestId,
+      upload: undefined,
+      refusal: undefined,
+      via: undefined,
+      by: context.isAnonymous === true ? undefined : by,
+    };
   }
 
   /** The documents with everything applied so far. */
@@ -237,13 +242,13 @@ export class Transaction {
 
   /** Ties the transaction to an upload: its number is taken in the same commit. */
   markUpload(upload: UploadMark, refusal?: string): void {
-    const origin = { ...this.#origin, upload };
-    this.#origin = refusal === undefined ? origin : { ...origin, refusal };
+    this.#origin.upload = upload;
+    this.#origin.refusal = refusal;
   }
 
   /** Records the history of the linked store that the writes came from. */
   markVia(history: string): void {
-    this.#origin = { ...this.#origin, via: history };
+    this.#origin.via = history;
   }
 
   /** Closes the transaction; undefined when it changed nothing. */

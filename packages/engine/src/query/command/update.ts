@@ -9,10 +9,16 @@ import { UPDATE_ROUNDS_MAX } from "../../limits.ts";
 import type { Steps } from "../../steps.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { applyRounds, transactionOf } from "../mutate/application.ts";
-import { checkUploaded } from "./attachment-token.ts";
+import type { Execution } from "../run/execution.ts";
+import { type AttachmentToken, checkUploaded } from "./attachment-token.ts";
 import type { UpdateCommand, UpdateResult } from "./command.ts";
-import { fieldEdit } from "./field-edit.ts";
-import { type CommandContext, type PreparedCommand, prepareSelection } from "./selection.ts";
+import { type FieldEdit, fieldEdit } from "./field-edit.ts";
+import {
+  type CommandContext,
+  type PreparedCommand,
+  prepareSelection,
+  type Selection,
+} from "./selection.ts";
 import { type Trial, triedImage, tryUpdate } from "./trial.ts";
 import { roundsOf } from "./update-round.ts";
 
@@ -21,40 +27,51 @@ export function prepareUpdate(
   context: CommandContext,
 ): PreparedCommand<UpdateResult> {
   const selection = prepareSelection(command, context);
-  const { collection, slot } = selection;
   const fields = command.commands.map((each, i) => fieldEdit(each, `${context.at}.commands[${i}]`));
   const tokens = fields.flatMap((field) => (field.kind === "fixed" ? (field.token ?? []) : []));
   const rounds = roundsOf(fields);
   checkRounds(rounds.length, `${context.at}.commands`);
-  const run: PreparedCommand<UpdateResult>["run"] = function* run(execution) {
-    selection.check(execution);
-    for (const token of tokens) checkUploaded(token, execution);
-    if (fields.length === 0) return updateResult({ error: 0, denied: 0 }, 0);
-    const transaction = transactionOf(execution);
-    const operations: UpdateOperation[][] = rounds.map(() => []);
-    const left = { error: 0, denied: 0 };
-    let updated = 0;
-    for (const [i, row] of (yield* selection.rows(execution)).entries()) {
-      if (i > 0) yield;
-      execution.run.budget.step(fields.length);
-      // This read guards the document: the write holds only while it is unchanged.
-      const before = transaction.get(collection, (row.slots[slot] as StoredDocument).id);
-      if (before === undefined) continue;
-      const edits = yield* decide({ collection, rounds, execution }, before);
-      if (typeof edits === "string") {
-        left[edits]++;
-        continue;
-      }
-      updated++;
-      for (const [j, round] of edits.entries()) {
-        if (round.length === 0) continue;
-        operations[j]?.push({ kind: "update", collection, id: before.id, edits: round });
-      }
-    }
-    yield* applyRounds(operations, execution);
-    return updateResult(left, updated);
-  };
+  const update = { selection, fields, tokens, rounds };
+  const run = (execution: Execution): Steps<UpdateResult> => runUpdate(update, execution);
   return fields.length === 0 ? { run } : { run, choose: selection.rows };
+}
+
+interface PreparedUpdate {
+  readonly selection: Selection;
+  readonly fields: readonly FieldEdit[];
+  readonly tokens: readonly AttachmentToken[];
+  readonly rounds: readonly (readonly FieldEdit[])[];
+}
+
+function* runUpdate(update: PreparedUpdate, execution: Execution): Steps<UpdateResult> {
+  const { selection, fields, tokens, rounds } = update;
+  const { collection, slot } = selection;
+  selection.check(execution);
+  for (const token of tokens) checkUploaded(token, execution);
+  if (fields.length === 0) return updateResult({ error: 0, denied: 0 }, 0);
+  const transaction = transactionOf(execution);
+  const operations: UpdateOperation[][] = rounds.map(() => []);
+  const left = { error: 0, denied: 0 };
+  let updated = 0;
+  for (const [i, row] of (yield* selection.rows(execution)).entries()) {
+    if (i > 0) yield;
+    execution.run.budget.step(fields.length);
+    // This read guards the document: the write holds only while it is unchanged.
+    const before = transaction.get(collection, (row.slots[slot] as StoredDocument).id);
+    if (before === undefined) continue;
+    const edits = yield* decide({ collection, rounds, execution }, before);
+    if (typeof edits === "string") {
+      left[edits]++;
+      continue;
+    }
+    updated++;
+    for (const [j, round] of edits.entries()) {
+      if (round.length === 0) continue;
+      operations[j]?.push({ kind: "update", collection, id: before.id, edits: round });
+    }
+  }
+  yield* applyRounds(operations, execution);
+  return updateResult(left, updated);
 }
 
 /** The edits of each round, or the reason why the document stays unchanged. */

@@ -21,7 +21,9 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
+import type { Steps } from "../frame/steps.ts";
 import { givenDocument, type InsertPlan, withoutId, writeGiven } from "../mutate/insert.ts";
+import type { Execution } from "../run/execution.ts";
 import { describeType } from "../value/mismatch.ts";
 import { type AttachmentToken, attachmentToken, checkUploaded } from "./attachment-token.ts";
 import type { TypeOverride, UpsertCommand, UpsertResult } from "./command.ts";
@@ -54,19 +56,31 @@ export function prepareUpsert(
     isTokenInferred: false,
     at: 0,
   };
-  const run: PreparedCommand<UpsertResult>["run"] = function* run(execution) {
-    for (const token of tokens) checkUploaded(token, execution);
-    try {
-      const document = givenDocument(id, fields, plan, execution);
-      const { ids } = yield* writeGiven(plan, [document], execution);
-      const [written] = ids;
-      assert(written !== undefined, "an upsert that writes its document");
-      return { method: "upsert", id: written };
-    } catch (error) {
-      throw placed(error, `${at}.value`);
-    }
-  };
-  return { run };
+  const upsert = { at, id, fields, tokens, plan };
+  return { run: (execution) => runUpsert(upsert, execution) };
+}
+
+interface PreparedUpsert {
+  readonly at: string;
+  readonly id: DocumentId | undefined;
+  readonly fields: ValueObject;
+  readonly tokens: readonly AttachmentToken[];
+  readonly plan: InsertPlan;
+}
+
+/** Not a closure: V8 makes a hidden class for the steps of each new generator function. */
+function* runUpsert(upsert: PreparedUpsert, execution: Execution): Steps<UpsertResult> {
+  const { at, id, fields, tokens, plan } = upsert;
+  for (const token of tokens) checkUploaded(token, execution);
+  try {
+    const document = givenDocument(id, fields, plan, execution);
+    const { ids } = yield* writeGiven(plan, [document], execution);
+    const [written] = ids;
+    assert(written !== undefined, "an upsert that writes its document");
+    return { method: "upsert", id: written };
+  } catch (error) {
+    throw placed(error, `${at}.value`);
+  }
 }
 
 /** The id given beside the document or in it, if any. */
