@@ -10,7 +10,12 @@ import { transactionOf } from "../mutate/application.ts";
 import { removeDocuments } from "../mutate/remove.ts";
 import type { Execution } from "../run/execution.ts";
 import type { RemoveCommand, RemoveResult } from "./command.ts";
-import { type CommandContext, type PreparedCommand, prepareSelection, type Selection } from "./selection.ts";
+import {
+  type CommandContext,
+  type PreparedCommand,
+  prepareSelection,
+  type Selection,
+} from "./selection.ts";
 
 export function prepareRemove(
   command: RemoveCommand,
