@@ -76,7 +76,7 @@ export function* updateDocuments(
   if (rows.length === 0) return { ids: [], documents: [] };
   const transaction = transactionOf(execution);
   const { collection } = plan;
-  const checked = checkUpdate(plan);
+  const checked = checkedUpdate(plan);
   const { budget } = execution.run;
   const { isStrict } = plan.typing;
   const { warnings } = execution;
@@ -115,6 +115,18 @@ interface CheckedUpdate {
   readonly setTypes: readonly (TypeMark | undefined)[];
   readonly overlaps: readonly Overlap<EditTarget>[];
   readonly at: number | undefined;
+}
+
+/** A prepared statement has the same plan in all its runs. */
+const known = new WeakMap<UpdatePlan, CheckedUpdate>();
+
+function checkedUpdate(plan: UpdatePlan): CheckedUpdate {
+  let checked = known.get(plan);
+  if (checked === undefined) {
+    checked = checkUpdate(plan);
+    known.set(plan, checked);
+  }
+  return checked;
 }
 
 function checkUpdate(plan: UpdatePlan): CheckedUpdate {

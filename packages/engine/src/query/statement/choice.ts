@@ -3,6 +3,7 @@
  * OFFSET. Mutations use it, and callers that need documents instead of projected rows.
  */
 
+import type { ValueObject } from "@bigpeer/protocol";
 import { AT_ONCE, finish, type Steps } from "../../steps.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { type Frame, newFrame, type Run } from "../frame/frame.ts";
@@ -34,6 +35,9 @@ export interface Choice {
   /** Number of documents that match the condition; keeps none of them. */
   readonly count: (execution: Execution) => Steps<number>;
 }
+
+/** Shared: a new object for each document is memory that nothing reads. */
+const NO_FIELDS: ValueObject = {};
 
 /** Approximate bytes of a kept frame, without its contents. */
 const FRAME_BYTES = 128;
@@ -71,7 +75,7 @@ export function* compileChoiceInSteps(selection: Selection, options: ChoiceOptio
   const source = compileRows(plan);
   const { slot } = plan.source;
   const keep = (document: StoredDocument): StoredDocument =>
-    isIdsOnly ? { ...document, fields: {} } : document;
+    isIdsOnly ? { id: document.id, fields: NO_FIELDS, types: document.types } : document;
   const choose = function* choose(
     execution: Execution,
     given?: Window,
@@ -81,20 +85,24 @@ export function* compileChoiceInSteps(selection: Selection, options: ChoiceOptio
     const cut = given ?? window(frame);
     const wanted = rowsWanted(cut);
     if (wanted === 0) return [];
-    const keeper = { slot, keep, run, wanted };
+    const keeper: Keeper = { slot, keep, run, wanted };
     const { access, isOrdered } = source.choose(execution);
     const isSorted = sorter === undefined || isOrdered;
-    const kept = isSorted ? keepFirst(keeper) : keepOrdered(keeper, sorter);
+    const kept = isSorted ? new FirstRows(keeper) : new SortedRows(keeper, sorter);
     const reading = { access, wanted: isSorted ? wanted : Infinity };
-    yield* driveRows({ source, reading }, execution, frame, { row: kept.row, end: () => [] });
+    const row = (found: Frame): boolean => kept.row(found);
+    yield* driveRows({ source, reading }, execution, frame, { row, end: () => [] });
     const found = yield* kept.found();
     return found.slice(cut.offset, cut.offset + cut.limit);
   };
-  const early = chooserOf(selection, plan.source, hasLimit);
+  const { reads, each } = chooserOf(selection, plan.source, hasLimit);
   const rows = function* rows(execution: Execution, given?: Window): Steps<Frame[]> {
     const { choices, run } = execution;
-    const chooser = { ...early, choose: (on: Execution) => choose(on, given) };
-    const documents = yield* choices?.take(chooser, execution) ?? choose(execution, given);
+    const steps =
+      choices === undefined
+        ? choose(execution, given)
+        : choices.take({ reads, each, choose: (on) => choose(on, given) }, execution);
+    const documents = yield* steps;
     const frames: Frame[] = [];
     for (const document of documents) {
       const own = newFrame(run, slots.count);
@@ -135,43 +143,55 @@ interface Keeper {
   readonly wanted: number;
 }
 
-interface Kept {
-  readonly row: (frame: Frame) => boolean;
-  readonly found: () => Steps<readonly StoredDocument[]>;
-}
-
 function sizeOf({ fields }: StoredDocument): number {
   return FRAME_BYTES + memorySize(fields);
 }
 
-function keepFirst({ slot, keep, run, wanted }: Keeper): Kept {
-  const documents: StoredDocument[] = [];
-  const row = (frame: Frame): boolean => {
+/** The documents in the order in which they are found. */
+class FirstRows {
+  readonly #keeper: Keeper;
+  readonly #documents: StoredDocument[] = [];
+
+  constructor(keeper: Keeper) {
+    this.#keeper = keeper;
+  }
+
+  /** Whether more rows are wanted. */
+  row(frame: Frame): boolean {
+    const { slot, keep, run, wanted } = this.#keeper;
     const document = keep(frame.slots[slot] as StoredDocument);
     run.budget.take(sizeOf(document));
-    documents.push(document);
-    return documents.length < wanted;
-  };
+    return this.#documents.push(document) < wanted;
+  }
+
   // oxlint-disable-next-line require-yield -- they are in order already
-  const found = function* found(): Steps<readonly StoredDocument[]> {
-    return documents;
-  };
-  return { row, found };
+  *found(): Steps<readonly StoredDocument[]> {
+    return this.#documents;
+  }
 }
 
-function keepOrdered({ slot, keep, run, wanted }: Keeper, sorter: Sorter): Kept {
-  const documents = new OrderedRows<StoredDocument>(sorter, run.budget, wanted);
-  const row = (frame: Frame): boolean => {
-    const keys = documents.keysOf(frame);
+/** The documents in the order of a sorter. */
+class SortedRows {
+  readonly #keeper: Keeper;
+  readonly #documents: OrderedRows<StoredDocument>;
+
+  constructor(keeper: Keeper, sorter: Sorter) {
+    this.#keeper = keeper;
+    this.#documents = new OrderedRows(sorter, keeper.run.budget, keeper.wanted);
+  }
+
+  row(frame: Frame): boolean {
+    const { slot, keep } = this.#keeper;
+    const keys = this.#documents.keysOf(frame);
     if (keys === undefined) return true;
     const document = keep(frame.slots[slot] as StoredDocument);
-    documents.keep(keys, document, sizeOf(document));
+    this.#documents.keep(keys, document, sizeOf(document));
     return true;
-  };
-  const found = function* found(): Steps<readonly StoredDocument[]> {
-    return Array.from(yield* documents.inOrder(), (place) => documents.rowAt(place));
-  };
-  return { row, found };
+  }
+
+  *found(): Steps<readonly StoredDocument[]> {
+    return Array.from(yield* this.#documents.inOrder(), (place) => this.#documents.rowAt(place));
+  }
 }
 
 function compileCount(plan: RowsPlan, slots: Slots): Choice["count"] {

@@ -11,7 +11,7 @@ import { type Evaluate, type Frame, newFrame } from "../frame/frame.ts";
 import type { Steps } from "../frame/steps.ts";
 import { insertDocuments } from "../mutate/insert.ts";
 import { removeDocuments } from "../mutate/remove.ts";
-import { updateDocuments } from "../mutate/update.ts";
+import { type UpdatePlan, updateDocuments } from "../mutate/update.ts";
 import { storedName } from "../plan/collection.ts";
 import { bindOutput } from "../plan/output.ts";
 import type { QueryPlan } from "../plan/plan.ts";
@@ -113,13 +113,19 @@ export function* compileUpdate(statement: UpdateStatement): Steps<CompiledMutati
   const set = statement.set.map(({ path, value, at }) => ({ path, at, value: bind(value) }));
   const collection = storedName(statement.term.collection);
   const returning = compileReturning(statement.returning, source.alias);
+  const planOf = (isStrict: boolean): UpdatePlan => ({
+    collection,
+    slot: source.slot,
+    typing: { isStrict, types: source.types },
+    apply,
+    set,
+    unset: statement.unset,
+    isReturning: statement.returning !== undefined,
+  });
+  const [strict, plain] = [planOf(true), planOf(false)];
   const run: RunWork = function* run(execution) {
-    const typing = { isStrict: execution.isStrict, types: source.types };
-    const edits = { apply, set, unset: statement.unset };
-    const isReturning = statement.returning !== undefined;
-    const plan = { collection, slot: source.slot, typing, ...edits, isReturning };
     const rows = yield* chosen.rows(execution);
-    const outcome = yield* updateDocuments(plan, rows, execution);
+    const outcome = yield* updateDocuments(execution.isStrict ? strict : plain, rows, execution);
     return yield* resultOf(outcome, returning, execution);
   };
   return { work: { kind: "write", run, choose: chosen.rows }, choice: chosen };
