@@ -10,6 +10,11 @@ import { assert } from "@bigpeer/protocol";
 import { DurationHistogram, type HistogramOptions } from "./duration-histogram.ts";
 import { headText, type Labels, labelsText, type MetricHead, sampleLine } from "./exposition.ts";
 
+/** The value of one combination of labels. */
+export interface MetricValue {
+  add(amount: number): void;
+}
+
 /** Counter or gauge. */
 export class Metric {
   readonly #head: MetricHead;
@@ -22,8 +27,18 @@ export class Metric {
 
   /** A counter never falls: Prometheus would take it for a restart. */
   add(labels: Labels, amount = 1): void {
-    assert(amount >= 0 || this.#head.type === "gauge", "a counter that grows");
+    this.#add(labelsText(labels), amount);
+  }
+
+  /** Starts at zero if the combination is new. Callers that add often keep the result. */
+  of(labels: Labels): MetricValue {
     const key = labelsText(labels);
+    this.#add(key, 0);
+    return { add: (amount) => this.#add(key, amount) };
+  }
+
+  #add(key: string, amount: number): void {
+    assert(amount >= 0 || this.#head.type === "gauge", "a counter that grows");
     this.#values.set(key, (this.#values.get(key) ?? 0) + amount);
   }
 

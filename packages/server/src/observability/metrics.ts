@@ -324,16 +324,18 @@ class AppMetrics {
   watch(app: WatchedApp): () => void {
     const { id } = app;
     assert(!this.#watches.has(id), "an app is watched once");
-    const labels = { app: id };
-    this.#begin(id);
-    const durations = this.#commitDurations.of(labels);
+    // Each starts at zero, so that the first commit counts as an increase.
+    const done = this.#commits.of({ app: id, outcome: "done" });
+    const failed = this.#commits.of({ app: id, outcome: "failed" });
+    const committed = this.#commitTransactions.of({ app: id });
+    const durations = this.#commitDurations.of({ app: id });
     const stop = app.storeFolder.store.onFlush(({ transactions, elapsedMs, isFailed }) => {
       // A flush may complete after the app was removed.
       if (this.#watches.get(id)?.app !== app) return;
-      this.#commits.add({ ...labels, outcome: isFailed ? "failed" : "done" });
+      (isFailed ? failed : done).add(1);
       durations.observe(elapsedMs / 1_000);
       this.#onCommit(elapsedMs);
-      if (!isFailed) this.#commitTransactions.add(labels, transactions);
+      if (!isFailed) committed.add(transactions);
     });
     const unwatch = (): void => {
       if (this.#watches.get(id)?.app !== app) return;
@@ -398,12 +400,6 @@ class AppMetrics {
 
   #collectFile({ id, storeFolder }: WatchedApp): void {
     this.#stats.fileBytes.set({ app: id }, statSync(join(storeFolder.folder, DATA_FILE)).size);
-  }
-
-  /** Starts at zero, so that the first commit counts as an increase. */
-  #begin(app: string): void {
-    for (const outcome of ["done", "failed"]) this.#commits.add({ app, outcome }, 0);
-    this.#commitTransactions.add({ app }, 0);
   }
 
   #forget(app: string): void {
