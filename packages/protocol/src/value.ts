@@ -149,18 +149,10 @@ export function isKnownFinite(value: Value): boolean | undefined {
 
 /** Whether `check` would return the very same input. */
 function isNormal(input: unknown, depth: number): input is Value {
-  switch (typeof input) {
-    case "boolean":
-      return true;
-    case "number":
-      return typeof normalNumber(input) === "number";
-    case "string":
-      return input.isWellFormed();
-    case "object":
-      return input === null || isNormalContainer(input, depth);
-    default:
-      return false;
-  }
+  if (typeof input === "string") return input.isWellFormed();
+  if (typeof input === "number") return typeof normalNumber(input) === "number";
+  if (typeof input === "object") return input === null || isNormalContainer(input, depth);
+  return typeof input === "boolean";
 }
 
 function isNormalContainer(input: object, depth: number): boolean {

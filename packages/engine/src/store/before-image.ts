@@ -4,7 +4,6 @@
 
 import {
   equalValues,
-  getField,
   type MutableObject,
   setField,
   type Types,
@@ -22,13 +21,25 @@ export function beforeImage(before: Shown | undefined, after: Shown | undefined)
   if (after === undefined) return imageOf(before.fields, [], isSameTypes ? undefined : types);
   const fields: MutableObject = {};
   const { fields: olds } = before;
+  const { fields: news } = after;
+  let kept = 0;
   for (const name in olds) {
     const old = olds[name] as Value;
-    if (!equalValues(old, getField(after.fields, name))) setField(fields, name, old);
+    const isKept = Object.hasOwn(news, name);
+    if (isKept) kept++;
+    if (!isKept || !equalValues(old, news[name])) setField(fields, name, old);
   }
+  return imageOf(fields, addedNames(olds, news, kept), isSameTypes ? undefined : types);
+}
+
+/** The names that are new; `kept` counts the others. */
+function addedNames(olds: ValueObject, news: ValueObject, kept: number): string[] {
+  let count = 0;
+  for (const _ in news) count++;
   const added: string[] = [];
-  for (const name in after.fields) if (!Object.hasOwn(olds, name)) added.push(name);
-  return imageOf(fields, added, isSameTypes ? undefined : types);
+  if (count === kept) return added;
+  for (const name in news) if (!Object.hasOwn(olds, name)) added.push(name);
+  return added;
 }
 
 function imageOf(fields: ValueObject, added: string[], types: Types | undefined): Before {

@@ -77,13 +77,13 @@ export class Overlay implements Reader {
   }
 
   get(key: Key, fields?: readonly string[]): Value | undefined {
-    const own = this.#writes.get(key);
-    if (own !== undefined || this.#isRemoved(key) || this.#isVacant(key)) return own;
-    return this.#parent.get(key, fields);
-  }
-
-  #isRemoved(key: Key): boolean {
-    return (this.#removedKinds & kindOf(key)) !== 0 && this.#writes.has(key);
+    const kind = kindOf(key);
+    if ((this.#kinds & kind) !== 0) {
+      const own = this.#writes.get(key);
+      if (own !== undefined) return own;
+      if ((this.#removedKinds & kind) !== 0 && this.#writes.has(key)) return undefined;
+    }
+    return this.#isVacant(key) ? undefined : this.#parent.get(key, fields);
   }
 
   #isVacant(key: Key): boolean {

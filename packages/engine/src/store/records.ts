@@ -247,23 +247,14 @@ export type TransactionRecord = {
 
 /** Approximate bytes of a value: near enough to bound a log, and cheap to compute. */
 export function approximateSize(value: Value): number {
-  switch (typeof value) {
-    case "string":
-      return value.length + 2;
-    case "number":
-    case "bigint":
-      return 6;
-    case "object": {
-      if (value === null) return 1;
-      if (value instanceof Uint8Array) return value.length + 3;
-      let size = 3;
-      if (isArray(value)) for (const element of value) size += approximateSize(element);
-      else for (const key in value) size += key.length + approximateSize(value[key] as Value) + 1;
-      return size;
-    }
-    default:
-      return 1;
-  }
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value === "number" || typeof value === "bigint") return 6;
+  if (typeof value !== "object" || value === null) return 1;
+  if (value instanceof Uint8Array) return value.length + 3;
+  let size = 3;
+  if (isArray(value)) for (const element of value) size += approximateSize(element);
+  else for (const key in value) size += key.length + approximateSize(value[key] as Value) + 1;
+  return size;
 }
 
 /** Whether the approximate size of a log record is computed at once: most have few parts. */

@@ -162,21 +162,15 @@ export class ValueEncoder {
   }
 
   #write(value: Value): void {
-    switch (typeof value) {
-      case "string":
-        return this.#writeText(value);
-      case "number":
-        return this.#writeNumber(value);
-      case "boolean":
-        return this.#writeByte(value ? 0xc3 : 0xc2);
-      case "bigint":
-        return this.#writeBigint(value);
-      default:
-        if (value === null) return this.#writeByte(0xc0);
-        if (isArray(value)) return this.#writeArray(value);
-        if (value instanceof Uint8Array) return this.#writeBinary(value);
-        return this.#writeObject(value);
-    }
+    // Each test is a few machine instructions; a switch compares the name of the type.
+    if (typeof value === "string") return this.#writeText(value);
+    if (typeof value === "number") return this.#writeNumber(value);
+    if (typeof value === "boolean") return this.#writeByte(value ? 0xc3 : 0xc2);
+    if (typeof value === "bigint") return this.#writeBigint(value);
+    if (value === null) return this.#writeByte(0xc0);
+    if (isArray(value)) return this.#writeArray(value);
+    if (value instanceof Uint8Array) return this.#writeBinary(value);
+    return this.#writeObject(value);
   }
 
   #writeByte(byte: number): void {

@@ -273,19 +273,13 @@ function pathSize(path: Path): number {
 
 /** Bytes of a value in CBOR; every float counts as the longest one. */
 export function encodedSize(value: Value): number {
-  switch (typeof value) {
-    case "boolean":
-      return 1;
-    case "number":
-      if (!Number.isSafeInteger(value)) return 9;
-      return headSize(value < 0 ? -1 - value : value);
-    case "bigint":
-      return 9;
-    case "string":
-      return textSize(value);
-    default:
-      return value === null ? 1 : containerSize(value);
+  if (typeof value === "string") return textSize(value);
+  if (typeof value === "number") {
+    if (!Number.isSafeInteger(value)) return 9;
+    return headSize(value < 0 ? -1 - value : value);
   }
+  if (typeof value === "boolean" || value === null) return 1;
+  return typeof value === "bigint" ? 9 : containerSize(value);
 }
 
 function containerSize(value: Uint8Array | readonly Value[] | ValueObject): number {
