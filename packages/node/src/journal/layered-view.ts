@@ -8,7 +8,7 @@ import type { Value } from "@bigpeer/protocol";
 import type { EncodedWrite } from "../lmdb/encoded-write.ts";
 import type { View } from "../lmdb/held-snapshot.ts";
 import type { RecordReader } from "../lmdb/record-reader.ts";
-import { MergedIterator } from "./merged-iterator.ts";
+import { MergedIterator, type MergeOptions } from "./merged-iterator.ts";
 import type { TableLayer } from "./table-layer.ts";
 
 export interface LayeredState {
@@ -106,15 +106,16 @@ export class LayeredView implements View {
   #merge<T>(
     range: KeyRange,
     tree: Iterator<T>,
-    items: { readonly keyOf: (item: T) => Key; readonly itemOf: (write: EncodedWrite) => T },
+    { keyOf, itemOf }: Pick<MergeOptions<T>, "keyOf" | "itemOf">,
   ): Iterator<T> {
+    const options = { keyOf, itemOf, isReverse: range.reverse === true };
     let merged = tree;
     // The oldest layer is merged first, so that a newer one hides it.
     for (const layer of this.layers.toReversed()) {
       const keys = layer.walk(range);
       if (keys === undefined) continue;
       const own = { keys, find: (key: Key) => layer.find(key, this.#version) };
-      merged = new MergedIterator(merged, own, { ...items, isReverse: range.reverse === true });
+      merged = new MergedIterator(merged, own, options);
     }
     return merged;
   }
