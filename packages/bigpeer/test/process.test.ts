@@ -7,7 +7,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
-import { oneOf } from "../../protocol/test/support/test-size.ts";
+import { isFullSize, oneOf } from "../../protocol/test/support/test-size.ts";
 import { CommandProcess } from "./support/command-process.ts";
 import { type HttpServer, startHttpServer } from "./support/http-server.ts";
 import { startTestServer } from "./support/run-bigpeer.ts";
@@ -64,26 +64,29 @@ test("Ctrl-C ends an import that tries to reach a server at once with 130", asyn
   expect(await command.ended).toEqual({ code: 130, signal: null, stdout: "", stderr: "" });
 });
 
-test("a reader that leaves early ends a command quietly with 0, and no temporary file stays", async () => {
-  const server = await startTestServer();
-  const documents = Array.from({ length: 2_000 }, (_, n) => ({ _id: n, text: "x".repeat(500) }));
-  const insert = "INSERT INTO many DOCUMENTS (:documents)";
-  const folder = temporaryFolder();
-  writeFileSync(join(folder, "args.json"), JSON.stringify({ documents }));
-  await server.run(["query", insert, "--args", "@args.json"], { folder });
-  const temporary = temporaryFolder();
-  for (const words of [
-    ["export", "many"],
-    ["export", "many", "--format", "csv"],
-    ["query", "SELECT * FROM many"],
-  ]) {
-    const env = { ...server.env, TMPDIR: temporary };
-    const command = new CommandProcess(words, { folder, env });
-    command.child.stdout?.once("data", () => command.child.stdout?.destroy());
-    expect(await command.ended).toMatchObject({ code: 0, signal: null, stderr: "" });
-    expect(readdirSync(temporary)).toEqual([]);
-  }
-});
+test.runIf(isFullSize)(
+  "a reader that leaves early ends a command quietly with 0, and no temporary file stays",
+  async () => {
+    const server = await startTestServer();
+    const documents = Array.from({ length: 2_000 }, (_, n) => ({ _id: n, text: "x".repeat(500) }));
+    const insert = "INSERT INTO many DOCUMENTS (:documents)";
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "args.json"), JSON.stringify({ documents }));
+    await server.run(["query", insert, "--args", "@args.json"], { folder });
+    const temporary = temporaryFolder();
+    for (const words of [
+      ["export", "many"],
+      ["export", "many", "--format", "csv"],
+      ["query", "SELECT * FROM many"],
+    ]) {
+      const env = { ...server.env, TMPDIR: temporary };
+      const command = new CommandProcess(words, { folder, env });
+      command.child.stdout?.once("data", () => command.child.stdout?.destroy());
+      expect(await command.ended).toMatchObject({ code: 0, signal: null, stderr: "" });
+      expect(readdirSync(temporary)).toEqual([]);
+    }
+  },
+);
 
 test("a reader that leaves before the help ends a command quietly with 0", async () => {
   const command = new CommandProcess(["--help"], { folder: temporaryFolder(), env: {} });

@@ -90,7 +90,7 @@ async function write(collection: string, document: Record<string, unknown>): Pro
   await client.execute(statement, { document });
 }
 
-test("the search index has the rows, and follows over a restart", async () => {
+test.runIf(isFullSize)("the search index has the rows, and follows over a restart", async () => {
   const { url, calls } = await openService();
   const folder = folderWith("search-index.mjs");
   await write("articles", { _id: "a 1", title: "one" });

@@ -299,7 +299,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("SIGUSR2 switches the log to debug, and back", async () => {
+test.runIf(isFullSize)("SIGUSR2 switches the log to debug, and back", async () => {
   const server = serve(temporaryFolder());
   const url = await server.url();
   const linesWith = (text: string): number => server.stderr.split(text).length - 1;
@@ -404,17 +404,20 @@ test.runIf(isFullSize)("a port in use is reported in a sentence, without a stack
   expect(stderr).toMatch(new RegExp(`^bigpeer: port ${port} of 127.0.0.1 is in use by .*\n$`));
 });
 
-test("a wrong flag or value exits with 2, is named, and help is suggested", async () => {
-  const flag = await run(["--prot", "1"]).ended;
-  expect(flag).toMatchObject({ code: 2, stdout: "" });
-  const hint = "bigpeer --help shows all commands and settings";
-  const expected = "--prot: expected a flag of start; did you mean --port?";
-  expect(flag.stderr).toBe(`bigpeer: ${expected}\n${hint}\n`);
-  const value = await run([], { BIGPEER_PORT: "many" }).ended;
-  expect(value).toMatchObject({ code: 2, stdout: "" });
-  const port = 'BIGPEER_PORT: expected a port from 0 to 65535, found "many"';
-  expect(value.stderr).toBe(`bigpeer: ${port}\n${hint}\n`);
-});
+test.runIf(isFullSize)(
+  "a wrong flag or value exits with 2, is named, and help is suggested",
+  async () => {
+    const flag = await run(["--prot", "1"]).ended;
+    expect(flag).toMatchObject({ code: 2, stdout: "" });
+    const hint = "bigpeer --help shows all commands and settings";
+    const expected = "--prot: expected a flag of start; did you mean --port?";
+    expect(flag.stderr).toBe(`bigpeer: ${expected}\n${hint}\n`);
+    const value = await run([], { BIGPEER_PORT: "many" }).ended;
+    expect(value).toMatchObject({ code: 2, stdout: "" });
+    const port = 'BIGPEER_PORT: expected a port from 0 to 65535, found "many"';
+    expect(value.stderr).toBe(`bigpeer: ${port}\n${hint}\n`);
+  },
+);
 
 test.runIf(isFullSize)("help and version go to standard output", async () => {
   expect(await run(["--version"]).ended).toMatchObject({ code: 0, stdout: `${VERSION}\n` });

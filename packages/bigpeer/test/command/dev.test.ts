@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { type Outcome, runBigpeer } from "../support/run-bigpeer.ts";
 
 const PATIENCE = { timeout: 60_000, interval: 20 };
@@ -106,31 +107,34 @@ test("without a terminal there are no keys, and the documents last to the next s
   expect(second.shown()).not.toContain("keys:");
 });
 
-test("--reset asks before it deletes, and needs --yes without a terminal", async () => {
-  const words = ["--dataset", "none", "--reset"];
-  // There is nothing to delete yet.
-  const first = openDev(words, { isTerminal: false });
-  await first.waitFor(/^ {2}url +(\S+)$/m);
-  const insert = "INSERT INTO cars DOCUMENTS ({'_id': 'a'})";
-  const { folder } = first;
-  expect((await runBigpeer(["query", insert], { folder })).code).toBe(0);
-  first.stop();
-  await first.ended;
-  const refused = await openDev(words, { folder, isTerminal: false }).ended;
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("add --yes to agree");
-  const collections = async (): Promise<unknown> => {
-    const { stdout } = await runBigpeer(["status"], { folder });
-    return (JSON.parse(stdout) as { collections: unknown }).collections;
-  };
-  for (const [more, expected] of [
-    [[], ["cars"]],
-    [["--reset", "--yes"], []],
-  ] as const) {
-    const dev = openDev(["--dataset", "none", ...more], { folder, isTerminal: false });
-    await dev.waitFor(/^ {2}url +(\S+)$/m);
-    expect(await collections()).toEqual(expected);
-    dev.stop();
-    await dev.ended;
-  }
-});
+test.runIf(isFullSize)(
+  "--reset asks before it deletes, and needs --yes without a terminal",
+  async () => {
+    const words = ["--dataset", "none", "--reset"];
+    // There is nothing to delete yet.
+    const first = openDev(words, { isTerminal: false });
+    await first.waitFor(/^ {2}url +(\S+)$/m);
+    const insert = "INSERT INTO cars DOCUMENTS ({'_id': 'a'})";
+    const { folder } = first;
+    expect((await runBigpeer(["query", insert], { folder })).code).toBe(0);
+    first.stop();
+    await first.ended;
+    const refused = await openDev(words, { folder, isTerminal: false }).ended;
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain("add --yes to agree");
+    const collections = async (): Promise<unknown> => {
+      const { stdout } = await runBigpeer(["status"], { folder });
+      return (JSON.parse(stdout) as { collections: unknown }).collections;
+    };
+    for (const [more, expected] of [
+      [[], ["cars"]],
+      [["--reset", "--yes"], []],
+    ] as const) {
+      const dev = openDev(["--dataset", "none", ...more], { folder, isTerminal: false });
+      await dev.waitFor(/^ {2}url +(\S+)$/m);
+      expect(await collections()).toEqual(expected);
+      dev.stop();
+      await dev.ended;
+    }
+  },
+);

@@ -16,6 +16,7 @@ import { Readable } from "node:stream";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { beforeAll, expect, test } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { NO_PROGRESS, type Progress } from "../../src/transfer/checkpoint.ts";
 import type { ReadDocument } from "../../src/transfer/document-reader.ts";
 import type { Outcome } from "../../src/transfer/document-writer.ts";
@@ -361,15 +362,18 @@ test("a file is imported again, also when it was changed or the import had faile
   expect(await rows("again")).toEqual([{ _id: "a", n: 3 }, { _id: "b" }]);
 });
 
-test("a server that is away for longer than --patience ends the import with exit code 3", async () => {
-  const env = { ...server.env, BIGPEER_URL: "http://127.0.0.1:1" };
-  const folder = temporaryFolder();
-  writeFileSync(join(folder, "i.ndjson"), '{"_id":"x"}\n');
-  const words = ["import", "i.ndjson", "--collection", "away", "--patience", "1"];
-  const { code, stderr } = await server.run(words, { env, folder });
-  expect(code).toBe(3);
-  expect(stderr).toContain("failed to reach http://127.0.0.1:1");
-});
+test.runIf(isFullSize)(
+  "a server that is away for longer than --patience ends the import with exit code 3",
+  async () => {
+    const env = { ...server.env, BIGPEER_URL: "http://127.0.0.1:1" };
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "i.ndjson"), '{"_id":"x"}\n');
+    const words = ["import", "i.ndjson", "--collection", "away", "--patience", "1"];
+    const { code, stderr } = await server.run(words, { env, folder });
+    expect(code).toBe(3);
+    expect(stderr).toContain("failed to reach http://127.0.0.1:1");
+  },
+);
 
 test("export writes lines to stdout also on a terminal, and to files that are whole or absent", async () => {
   await server.run([

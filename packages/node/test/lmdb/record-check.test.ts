@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { CHECK_SIZE, RecordCheck, xxh32 } from "../../src/lmdb/record-check.ts";
 
 function hash(text: string, seed = 0): number {
@@ -90,15 +91,18 @@ test("[K71] a record without a checksum starts with its value, until every recor
   expect(() => start(new Uint8Array([0xc1, 1]), "key", false)).toThrow(/without its checksum/);
 });
 
-test("[K70] the checksum of a large record is computed a megabyte at a time, with the same result", () => {
-  for (const size of [3, 1024 * 1024 - 4, 1024 * 1024 + 13, 5 * 1024 * 1024 + 7]) {
-    const value = Uint8Array.from({ length: size }, (_, i) => (i * 31) ^ (i >>> 8));
-    const chunk = new Uint8Array(10 + CHECK_SIZE + size);
-    chunk.set(value, 10 + CHECK_SIZE);
-    const record = { chunk, start: 10, size: CHECK_SIZE + size };
-    let pauses = 0;
-    for (const _ of new RecordCheck(true).writeChecksumInSteps(record, "key")) pauses++;
-    expect(Buffer.compare(chunk.subarray(10), withChecksum(value, "key"))).toBe(0);
-    expect(pauses).toBeGreaterThanOrEqual(Math.floor(size / (1024 * 1024)));
-  }
-});
+test.runIf(isFullSize)(
+  "[K70] the checksum of a large record is computed a megabyte at a time, with the same result",
+  () => {
+    for (const size of [3, 1024 * 1024 - 4, 1024 * 1024 + 13, 5 * 1024 * 1024 + 7]) {
+      const value = Uint8Array.from({ length: size }, (_, i) => (i * 31) ^ (i >>> 8));
+      const chunk = new Uint8Array(10 + CHECK_SIZE + size);
+      chunk.set(value, 10 + CHECK_SIZE);
+      const record = { chunk, start: 10, size: CHECK_SIZE + size };
+      let pauses = 0;
+      for (const _ of new RecordCheck(true).writeChecksumInSteps(record, "key")) pauses++;
+      expect(Buffer.compare(chunk.subarray(10), withChecksum(value, "key"))).toBe(0);
+      expect(pauses).toBeGreaterThanOrEqual(Math.floor(size / (1024 * 1024)));
+    }
+  },
+);

@@ -6,6 +6,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert } from "@bigpeer/protocol";
 import { describe, expect, test, vi } from "vitest";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import type { OpenApp } from "../../src/apps/open-app.ts";
 import type { AppUse, OpenApps } from "../../src/apps/open-apps.ts";
 import { appStoreFolder } from "../../src/config/data-folder.ts";
@@ -152,27 +153,30 @@ describe("an idle app", () => {
   });
 });
 
-test("a caller that comes while an app is being closed waits and gets it opened again", async () => {
-  const { openApps, host } = await makeAppFolders(1);
-  const apps = openApps({ idleMs: 1 });
-  // Idle after each turn of the event loop or two: so uses meet all moments of the closing.
-  let reopened = 0;
-  let last: OpenApp | undefined;
-  for (let round = 0; round < 60; round++) {
-    const ids = Array.from({ length: 4 }, (_, i) => `${round}-${i}`);
-    await Promise.all(ids.map((id) => withApp(apps, ONE, (app) => insert(app, id))));
-    const app = await withApp(apps, ONE, (each) => each);
-    if (app !== last) reopened++;
-    last = app;
-    // As many turns as the number of the round says.
-    for (let turn = 0; turn < round % 12; turn++)
-      await new Promise((resolve) => setImmediate(resolve));
-    if (round % 5 === 0) await vi.waitFor(() => expect(apps.open).toEqual([]));
-  }
-  expect(await withApp(apps, ONE, countOf)).toBe(240);
-  expect(reopened).toBeGreaterThan(10);
-  expect(host.lines).toEqual([]);
-});
+test.runIf(isFullSize)(
+  "a caller that comes while an app is being closed waits and gets it opened again",
+  async () => {
+    const { openApps, host } = await makeAppFolders(1);
+    const apps = openApps({ idleMs: 1 });
+    // Idle after each turn of the event loop or two: so uses meet all moments of the closing.
+    let reopened = 0;
+    let last: OpenApp | undefined;
+    for (let round = 0; round < 60; round++) {
+      const ids = Array.from({ length: 4 }, (_, i) => `${round}-${i}`);
+      await Promise.all(ids.map((id) => withApp(apps, ONE, (app) => insert(app, id))));
+      const app = await withApp(apps, ONE, (each) => each);
+      if (app !== last) reopened++;
+      last = app;
+      // As many turns as the number of the round says.
+      for (let turn = 0; turn < round % 12; turn++)
+        await new Promise((resolve) => setImmediate(resolve));
+      if (round % 5 === 0) await vi.waitFor(() => expect(apps.open).toEqual([]));
+    }
+    expect(await withApp(apps, ONE, countOf)).toBe(240);
+    expect(reopened).toBeGreaterThan(10);
+    expect(host.lines).toEqual([]);
+  },
+);
 
 describe("a store that cannot be opened", () => {
   function breakStore({ dataDir }: AppFolders, id: string): void {

@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { FULL_PERMISSIONS, readPermissions } from "@bigpeer/engine/query";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { createCredential } from "../../src/auth/credential.ts";
 import { DownloadRights } from "../../src/data-api/download-rights.ts";
 import { Refusal } from "../../src/http/refusal.ts";
@@ -172,7 +173,7 @@ describe("[H57] a download goes on", () => {
     await expectWhole(client);
   });
 
-  test("after its app was closed because it was idle", async () => {
+  test.runIf(isFullSize)("after its app was closed because it was idle", async () => {
     const one = await openDataApi({ appIdleMs: 20 });
     await storeIn(one);
     await refer("c1", one);
@@ -183,7 +184,7 @@ describe("[H57] a download goes on", () => {
     await expectWhole(client);
   });
 
-  test("after the server began to close, for a while", async () => {
+  test.runIf(isFullSize)("after the server began to close, for a while", async () => {
     const one = await openDataApi();
     await storeIn(one);
     const client = await SlowClient.open(one.quickstart.apiKey, one);

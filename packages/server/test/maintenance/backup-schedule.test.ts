@@ -78,36 +78,42 @@ test.runIf(isFullSize)(
   },
 );
 
-test("the newest backup decides when the next one is due, also after a restart", async () => {
-  const folder = temporaryFolder();
-  for (const name of [NAMES[0] ?? "", "2026-11-18T01-00-00.000Z.unverified", "notes"]) {
-    mkdirSync(join(folder, name));
-  }
-  const { backups, clock, actions } = schedule(await runningFolder(), { folder });
-  expect(readdirSync(folder)).toEqual([NAMES[0], "notes"]);
-  expect(backups.stats.lastMs).toBe(START_MS);
-  clock.nowMs = START_MS + HOUR_MS;
-  await vi.waitFor(() => expect(actions).toHaveLength(1), PATIENCE);
-  expect(readdirSync(folder)).toEqual([NAMES[0], NAMES[1], "notes"]);
-});
+test.runIf(isFullSize)(
+  "the newest backup decides when the next one is due, also after a restart",
+  async () => {
+    const folder = temporaryFolder();
+    for (const name of [NAMES[0] ?? "", "2026-11-18T01-00-00.000Z.unverified", "notes"]) {
+      mkdirSync(join(folder, name));
+    }
+    const { backups, clock, actions } = schedule(await runningFolder(), { folder });
+    expect(readdirSync(folder)).toEqual([NAMES[0], "notes"]);
+    expect(backups.stats.lastMs).toBe(START_MS);
+    clock.nowMs = START_MS + HOUR_MS;
+    await vi.waitFor(() => expect(actions).toHaveLength(1), PATIENCE);
+    expect(readdirSync(folder)).toEqual([NAMES[0], NAMES[1], "notes"]);
+  },
+);
 
-test("a failure is logged, counted and recorded, removes no backup and is tried again later", async () => {
-  const folder = temporaryFolder();
-  for (const name of NAMES.slice(0, 2)) mkdirSync(join(folder, name));
-  const dataDir = temporaryFolder();
-  writeFileSync(join(dataDir, "format.json"), "{");
-  const { backups, clock, actions, lines } = schedule(dataDir, { folder });
-  clock.nowMs = START_MS + 2 * HOUR_MS;
-  await vi.waitFor(() => expect(actions).toHaveLength(1), PATIENCE);
-  expect(actions[0]).toMatchObject({ action: "backup.fail", target: `backup/${NAMES[2]}` });
-  expect(lines).toEqual([
-    expect.stringContaining(`error: failed to make the backup ${NAMES[2]}: `),
-  ]);
-  expect(backups.stats).toMatchObject({ done: 0, failed: 1, lastMs: START_MS + HOUR_MS });
-  clock.nowMs += HOUR_MS;
-  await vi.waitFor(() => expect(actions).toHaveLength(2), PATIENCE);
-  expect(readdirSync(folder)).toEqual(NAMES.slice(0, 2));
-});
+test.runIf(isFullSize)(
+  "a failure is logged, counted and recorded, removes no backup and is tried again later",
+  async () => {
+    const folder = temporaryFolder();
+    for (const name of NAMES.slice(0, 2)) mkdirSync(join(folder, name));
+    const dataDir = temporaryFolder();
+    writeFileSync(join(dataDir, "format.json"), "{");
+    const { backups, clock, actions, lines } = schedule(dataDir, { folder });
+    clock.nowMs = START_MS + 2 * HOUR_MS;
+    await vi.waitFor(() => expect(actions).toHaveLength(1), PATIENCE);
+    expect(actions[0]).toMatchObject({ action: "backup.fail", target: `backup/${NAMES[2]}` });
+    expect(lines).toEqual([
+      expect.stringContaining(`error: failed to make the backup ${NAMES[2]}: `),
+    ]);
+    expect(backups.stats).toMatchObject({ done: 0, failed: 1, lastMs: START_MS + HOUR_MS });
+    clock.nowMs += HOUR_MS;
+    await vi.waitFor(() => expect(actions).toHaveLength(2), PATIENCE);
+    expect(readdirSync(folder)).toEqual(NAMES.slice(0, 2));
+  },
+);
 
 /** The next process, as Node does it without a free descriptor: there is not even a channel. */
 function failToStart(): void {

@@ -113,7 +113,7 @@ test("each problem of a store is one line with its key", async () => {
   ]);
 });
 
-test("[H36] each attachment record without its file is one line", async () => {
+test.runIf(isFullSize)("[H36] each attachment record without its file is one line", async () => {
   const { dataDir, app, ids } = await dataFolderWithAttachments(["same", "lost", "cut", "other"]);
   const folder = appAttachmentsFolder(dataDir, app.id);
   const label = `app ${app.id} (default)`;

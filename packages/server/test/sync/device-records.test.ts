@@ -9,6 +9,7 @@ import { nodePlatform } from "@bigpeer/node";
 import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { DEVICE_RECORDS } from "../../src/sync/device-name.ts";
 import { DeviceRecords, type DeviceRecordsOptions } from "../../src/sync/device-records.ts";
 import { connectPeer } from "../support/remote-peer.ts";
@@ -73,38 +74,41 @@ test("[W6] a device is recorded when it connects, with its subscriptions, and st
   );
 });
 
-test("[W9] changed metadata and subscriptions are recorded, at most every ten seconds", async () => {
-  const served = await serveSync();
-  const { client } = await connectPeer(served.url, served.apiKey, {
-    key: "pk-1",
-    metadata: { a: 1, b: 2 },
-  });
-  await vi.waitFor(async () => expect(await recordsOf(served)).toHaveLength(1), SOON);
-  client.send({ t: "metadata", metadata: { b: 3 } });
-  client.send({ t: "subscribe", id: 1, query: "SELECT * FROM cars", args: {} });
-  await client.nextOf("complete");
-  served.pass(10_000);
-  await vi.waitFor(async () => {
-    const [record] = await recordsOf(served);
-    // What was there before is not merged with it.
-    expect(record?.["peerMetadata"]).toEqual({ b: 3 });
-    expect(record?.["subscriptions"]).toHaveLength(1);
-  }, SOON);
-  const txnId = await txnIdOf(served);
-  const [before] = await recordsOf(served);
-  client.send({ t: "metadata", metadata: { b: 4 } });
-  // Two ticks, seen by what they write for another device, and not a third of the time.
-  for (const key of ["pk-2", "pk-3"]) {
-    await connectPeer(served.url, served.apiKey, { key });
-    await vi.waitFor(async () => expect(await statusesOf(served)).toHaveProperty(key), SOON);
-  }
-  expect((await recordsOf(served))[0]).toEqual(before);
-  expect(await txnIdOf(served)).toBe(txnId + 2);
-  served.pass(10_000);
-  await vi.waitFor(async () => {
-    expect((await recordsOf(served))[0]?.["peerMetadata"]).toEqual({ b: 4 });
-  }, SOON);
-});
+test.runIf(isFullSize)(
+  "[W9] changed metadata and subscriptions are recorded, at most every ten seconds",
+  async () => {
+    const served = await serveSync();
+    const { client } = await connectPeer(served.url, served.apiKey, {
+      key: "pk-1",
+      metadata: { a: 1, b: 2 },
+    });
+    await vi.waitFor(async () => expect(await recordsOf(served)).toHaveLength(1), SOON);
+    client.send({ t: "metadata", metadata: { b: 3 } });
+    client.send({ t: "subscribe", id: 1, query: "SELECT * FROM cars", args: {} });
+    await client.nextOf("complete");
+    served.pass(10_000);
+    await vi.waitFor(async () => {
+      const [record] = await recordsOf(served);
+      // What was there before is not merged with it.
+      expect(record?.["peerMetadata"]).toEqual({ b: 3 });
+      expect(record?.["subscriptions"]).toHaveLength(1);
+    }, SOON);
+    const txnId = await txnIdOf(served);
+    const [before] = await recordsOf(served);
+    client.send({ t: "metadata", metadata: { b: 4 } });
+    // Two ticks, seen by what they write for another device, and not a third of the time.
+    for (const key of ["pk-2", "pk-3"]) {
+      await connectPeer(served.url, served.apiKey, { key });
+      await vi.waitFor(async () => expect(await statusesOf(served)).toHaveProperty(key), SOON);
+    }
+    expect((await recordsOf(served))[0]).toEqual(before);
+    expect(await txnIdOf(served)).toBe(txnId + 2);
+    served.pass(10_000);
+    await vi.waitFor(async () => {
+      expect((await recordsOf(served))[0]?.["peerMetadata"]).toEqual({ b: 4 });
+    }, SOON);
+  },
+);
 
 test("[W9] devices that connect together are one transaction", async () => {
   const served = await serveSync();
@@ -123,37 +127,40 @@ test("[W9] devices that connect together are one transaction", async () => {
   expect((await txnIdOf(served)) - before).toBeLessThan(10);
 });
 
-test("[W10] a closing server marks all devices as left, a killed one does so when it restarts", async () => {
-  const dataDir = temporaryFolder();
-  const first = await serveSync({ dataDir });
-  await connectPeer(first.url, first.apiKey, { key: "pk-1" });
-  await vi.waitFor(
-    async () => expect(await statusesOf(first)).toEqual({ "pk-1": "connected" }),
-    SOON,
-  );
-  const second = await servedAgain(first, dataDir);
-  expect(await statusesOf(second)).toEqual({ "pk-1": "left" });
-  // As a server leaves it that has no time to say so.
-  const use = await second.server.apps.use(second.appId);
-  const ids = Array.from({ length: 1_200 }, (_, i) => `k${i}`);
-  await use.app.store.transact((transaction) => {
-    transaction.apply(
-      ids.map((key) => ({
-        kind: "insert",
-        collection: DEVICE_RECORDS,
-        id: [key, "c"],
-        fields: { peerKeyString: key, status: "connected" },
-      })),
+test.runIf(isFullSize)(
+  "[W10] a closing server marks all devices as left, a killed one does so when it restarts",
+  async () => {
+    const dataDir = temporaryFolder();
+    const first = await serveSync({ dataDir });
+    await connectPeer(first.url, first.apiKey, { key: "pk-1" });
+    await vi.waitFor(
+      async () => expect(await statusesOf(first)).toEqual({ "pk-1": "connected" }),
+      SOON,
     );
-  });
-  use.release();
-  const third = await servedAgain(second, dataDir);
-  await vi.waitFor(async () => {
-    const statuses = Object.values(await statusesOf(third));
-    expect(statuses.filter((status) => status !== "left")).toEqual([]);
-    expect(statuses).toHaveLength(1_201);
-  }, SOON);
-});
+    const second = await servedAgain(first, dataDir);
+    expect(await statusesOf(second)).toEqual({ "pk-1": "left" });
+    // As a server leaves it that has no time to say so.
+    const use = await second.server.apps.use(second.appId);
+    const ids = Array.from({ length: 1_200 }, (_, i) => `k${i}`);
+    await use.app.store.transact((transaction) => {
+      transaction.apply(
+        ids.map((key) => ({
+          kind: "insert",
+          collection: DEVICE_RECORDS,
+          id: [key, "c"],
+          fields: { peerKeyString: key, status: "connected" },
+        })),
+      );
+    });
+    use.release();
+    const third = await servedAgain(second, dataDir);
+    await vi.waitFor(async () => {
+      const statuses = Object.values(await statusesOf(third));
+      expect(statuses.filter((status) => status !== "left")).toEqual([]);
+      expect(statuses).toHaveLength(1_201);
+    }, SOON);
+  },
+);
 
 /** The same server once more; its key is told by the first start alone. */
 async function servedAgain(before: ServedSync, dataDir: string): Promise<ServedSync> {
@@ -193,52 +200,64 @@ test("[W6] an app without devices gets no transaction", async () => {
   expect(await txnIdOf(second)).toBe(1);
 });
 
-test("[W6] a deleted record comes back with its device, and others are not affected", async () => {
-  const served = await serveSync();
-  const { client } = await connectPeer(served.url, served.apiKey, { metadata: { old: true } });
-  await vi.waitFor(
-    async () => expect(await statusesOf(served)).toEqual({ "pk-1": "connected" }),
-    SOON,
-  );
-  client.cut();
-  await vi.waitFor(async () => expect(await statusesOf(served)).toEqual({ "pk-1": "left" }), SOON);
-  await served.execute(`DELETE FROM ${DEVICE_RECORDS} WHERE status = 'left'`);
-  expect(await recordsOf(served)).toEqual([]);
-  await connectPeer(served.url, served.apiKey, { metadata: { fresh: true } });
-  await vi.waitFor(async () => {
-    const [record] = await recordsOf(served);
-    expect([record?.["status"], record?.["peerMetadata"]]).toEqual(["connected", { fresh: true }]);
-  }, SOON);
-});
-
-test("[W6] a peer that connects with another device's key gets a record of its own", async () => {
-  const served = await serveSync();
-  const { keys } = served.server.registry;
-  const permissions = {
-    read: { everything: true, queriesByCollection: {} },
-    write: { everything: false, queriesByCollection: {} },
-    remoteQuery: false,
-  };
-  const key = await keys.create(served.appId, { name: "k", permissions }, { actor: "test" });
-  const one = await connectPeer(served.url, served.apiKey, { deviceName: "one" });
-  const two = await connectPeer(served.url, key, { deviceName: "two" });
-  const named = async (): Promise<string[][]> =>
-    (await recordsOf(served))
-      .map(({ deviceName, status }) => [deviceName as string, status as string])
-      .sort(([first = ""], [second = ""]) => first.localeCompare(second));
-  const expected = async (first: string, second: string): Promise<void> =>
-    vi.waitFor(async () => {
-      expect(await named()).toEqual([
-        ["one", first],
-        ["two", second],
+test.runIf(isFullSize)(
+  "[W6] a deleted record comes back with its device, and others are not affected",
+  async () => {
+    const served = await serveSync();
+    const { client } = await connectPeer(served.url, served.apiKey, { metadata: { old: true } });
+    await vi.waitFor(
+      async () => expect(await statusesOf(served)).toEqual({ "pk-1": "connected" }),
+      SOON,
+    );
+    client.cut();
+    await vi.waitFor(
+      async () => expect(await statusesOf(served)).toEqual({ "pk-1": "left" }),
+      SOON,
+    );
+    await served.execute(`DELETE FROM ${DEVICE_RECORDS} WHERE status = 'left'`);
+    expect(await recordsOf(served)).toEqual([]);
+    await connectPeer(served.url, served.apiKey, { metadata: { fresh: true } });
+    await vi.waitFor(async () => {
+      const [record] = await recordsOf(served);
+      expect([record?.["status"], record?.["peerMetadata"]]).toEqual([
+        "connected",
+        { fresh: true },
       ]);
     }, SOON);
-  await expected("connected", "connected");
-  two.client.cut();
-  await expected("connected", "left");
-  one.client.cut();
-  await expected("left", "left");
-});
+  },
+);
+
+test.runIf(isFullSize)(
+  "[W6] a peer that connects with another device's key gets a record of its own",
+  async () => {
+    const served = await serveSync();
+    const { keys } = served.server.registry;
+    const permissions = {
+      read: { everything: true, queriesByCollection: {} },
+      write: { everything: false, queriesByCollection: {} },
+      remoteQuery: false,
+    };
+    const key = await keys.create(served.appId, { name: "k", permissions }, { actor: "test" });
+    const one = await connectPeer(served.url, served.apiKey, { deviceName: "one" });
+    const two = await connectPeer(served.url, key, { deviceName: "two" });
+    const named = async (): Promise<string[][]> =>
+      (await recordsOf(served))
+        .map(({ deviceName, status }) => [deviceName as string, status as string])
+        .sort(([first = ""], [second = ""]) => first.localeCompare(second));
+    const expected = async (first: string, second: string): Promise<void> =>
+      vi.waitFor(async () => {
+        expect(await named()).toEqual([
+          ["one", first],
+          ["two", second],
+        ]);
+      }, SOON);
+    await expected("connected", "connected");
+    two.client.cut();
+    await expected("connected", "left");
+    one.client.cut();
+    await expected("left", "left");
+  },
+);
 
 type RecordedStore = Pick<Store, "read" | "transact">;
 

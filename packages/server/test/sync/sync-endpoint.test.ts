@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { FULL_PERMISSIONS } from "@bigpeer/engine/query";
 import { SYNC_MESSAGE_BYTES_MAX, SYNC_VERSION } from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { SYNC_NEWCOMERS } from "../../src/limits/limits.ts";
 import { RawConnection, requestBytes } from "../support/raw-connection.ts";
 import { DialRefused, helloOf, SyncClient } from "../support/sync-client.ts";
@@ -184,24 +185,27 @@ test("[S1] text, an invalid message and another message before hello end the con
   });
 });
 
-test("[S1] the server reports a frame above the limit before it closes the connection, and so a long hello", async () => {
-  const { url } = await serveSync();
-  const huge = await SyncClient.dial(url);
-  huge.sendRaw(new Uint8Array(SYNC_MESSAGE_BYTES_MAX + 1));
-  expect(await huge.next()).toEqual({
-    t: "bye",
-    code: "malformed",
-    message: expect.stringContaining(`at most ${SYNC_MESSAGE_BYTES_MAX} bytes`),
-  });
-  const long = await SyncClient.dial(url);
-  long.sendRaw(new Uint8Array(1024 * 1024));
-  expect(await long.next()).toEqual({
-    t: "bye",
-    code: "malformed",
-    message: expect.stringContaining("expected a hello of at most"),
-  });
-  await Promise.all([huge.closed(), long.closed()]);
-});
+test.runIf(isFullSize)(
+  "[S1] the server reports a frame above the limit before it closes the connection, and so a long hello",
+  async () => {
+    const { url } = await serveSync();
+    const huge = await SyncClient.dial(url);
+    huge.sendRaw(new Uint8Array(SYNC_MESSAGE_BYTES_MAX + 1));
+    expect(await huge.next()).toEqual({
+      t: "bye",
+      code: "malformed",
+      message: expect.stringContaining(`at most ${SYNC_MESSAGE_BYTES_MAX} bytes`),
+    });
+    const long = await SyncClient.dial(url);
+    long.sendRaw(new Uint8Array(1024 * 1024));
+    expect(await long.next()).toEqual({
+      t: "bye",
+      code: "malformed",
+      message: expect.stringContaining("expected a hello of at most"),
+    });
+    await Promise.all([huge.closed(), long.closed()]);
+  },
+);
 
 test("[S2] an unsupported version is answered with the supported one", async () => {
   const { url, apiKey } = await serveSync();
@@ -246,20 +250,23 @@ test("[S3] wrong credentials get one sentence, and after many of them a time to 
   expect(samples.get("bigpeer_failed_credentials_total")).toBe(26);
 });
 
-test("[S6] a closing server sends bye also to peers that have not logged in yet", async () => {
-  const { server, url } = await serveSync();
-  const client = await SyncClient.dial(url);
-  const silent = await SyncClient.dial(url);
-  silent.stopReading();
-  const closing = server.close();
-  expect(await client.next()).toEqual({
-    t: "bye",
-    code: "closing",
-    message: "the server is closing",
-    after: expect.any(Number),
-  });
-  await closing;
-});
+test.runIf(isFullSize)(
+  "[S6] a closing server sends bye also to peers that have not logged in yet",
+  async () => {
+    const { server, url } = await serveSync();
+    const client = await SyncClient.dial(url);
+    const silent = await SyncClient.dial(url);
+    silent.stopReading();
+    const closing = server.close();
+    expect(await client.next()).toEqual({
+      t: "bye",
+      code: "closing",
+      message: "the server is closing",
+      after: expect.any(Number),
+    });
+    await closing;
+  },
+);
 
 test("HTTPS has /sync as well, and a long message passes through it", async () => {
   const support = fileURLToPath(new URL("../support", import.meta.url));
