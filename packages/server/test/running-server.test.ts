@@ -94,29 +94,32 @@ function supportFile(name: string): string {
   return fileURLToPath(new URL(`./support/${name}`, import.meta.url));
 }
 
-test("with a certificate and its key it serves HTTPS, and SIGHUP reloads them", async () => {
-  const folder = temporaryFolder();
-  const certFile = join(folder, "certificate.pem");
-  copyFileSync(supportFile("tls-certificate.pem"), certFile);
-  const server = new BigpeerProcess(script, [
-    `--data-dir=${join(folder, "data")}`,
-    "--port=0",
-    `--tls-cert=${certFile}`,
-    `--tls-key=${supportFile("tls-key.pem")}`,
-  ]);
-  const url = await server.url();
-  expect(url).toMatch(/^https:/);
-  const first = await ask(`${url}/health/ready`, {});
-  expect(first.status).toBe(200);
-  copyFileSync(supportFile("tls-certificate-next.pem"), certFile);
-  server.kill("SIGHUP");
-  await vi.waitFor(async () => {
-    const next = await ask(`${url}/health/ready`, {});
-    expect(next.issuer).not.toBe(first.issuer);
-  });
-  server.kill("SIGTERM");
-  expect((await server.ended).code).toBe(0);
-});
+test.runIf(isFullSize)(
+  "with a certificate and its key it serves HTTPS, and SIGHUP reloads them",
+  async () => {
+    const folder = temporaryFolder();
+    const certFile = join(folder, "certificate.pem");
+    copyFileSync(supportFile("tls-certificate.pem"), certFile);
+    const server = new BigpeerProcess(script, [
+      `--data-dir=${join(folder, "data")}`,
+      "--port=0",
+      `--tls-cert=${certFile}`,
+      `--tls-key=${supportFile("tls-key.pem")}`,
+    ]);
+    const url = await server.url();
+    expect(url).toMatch(/^https:/);
+    const first = await ask(`${url}/health/ready`, {});
+    expect(first.status).toBe(200);
+    copyFileSync(supportFile("tls-certificate-next.pem"), certFile);
+    server.kill("SIGHUP");
+    await vi.waitFor(async () => {
+      const next = await ask(`${url}/health/ready`, {});
+      expect(next.issuer).not.toBe(first.issuer);
+    });
+    server.kill("SIGTERM");
+    expect((await server.ended).code).toBe(0);
+  },
+);
 
 test.runIf(isFullSize)("an invalid certificate is reported before anything is opened", async () => {
   const folder = temporaryFolder();

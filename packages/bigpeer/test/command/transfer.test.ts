@@ -128,22 +128,25 @@ test("the field of --id is the id, also of documents with another _id", async ()
   expect(await rows("replaced")).toEqual([{ _id: "p1", n: 1 }, { _id: "p2" }]);
 });
 
-test("a gzip file that was cut is refused with its place, and the documents before it are imported", async () => {
-  const lines = Array.from({ length: 5_000 }, (_, n) => `{"_id":${n},"hash":"${hash(n)}"}\n`);
-  const packed = gzipSync(lines.join(""));
-  const cut = packed.subarray(0, packed.length / 2);
-  const { code, stdout, stderr } = await load("b.ndjson.gz", cut, ["--collection", "halves"]);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  const [, line = ""] =
-    /b\.ndjson\.gz: line (\d+), column \d+: expected more of the gzip file, found unexpected end of file/.exec(
-      stderr,
-    ) ?? [];
-  expect(stderr).toContain("the documents before it are imported");
-  expect(await rows("halves")).toHaveLength(Number(line) - 1);
-  expect(Number(line)).toBeGreaterThan(100);
-  const tiny = await load("b.json.gz", gzipSync('{"_id":"a"}').subarray(0, 20), ["-c", "halves"]);
-  expect(tiny.stderr).toContain("b.json.gz: line 1, column ");
-});
+test.runIf(isFullSize)(
+  "a gzip file that was cut is refused with its place, and the documents before it are imported",
+  async () => {
+    const lines = Array.from({ length: 5_000 }, (_, n) => `{"_id":${n},"hash":"${hash(n)}"}\n`);
+    const packed = gzipSync(lines.join(""));
+    const cut = packed.subarray(0, packed.length / 2);
+    const { code, stdout, stderr } = await load("b.ndjson.gz", cut, ["--collection", "halves"]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    const [, line = ""] =
+      /b\.ndjson\.gz: line (\d+), column \d+: expected more of the gzip file, found unexpected end of file/.exec(
+        stderr,
+      ) ?? [];
+    expect(stderr).toContain("the documents before it are imported");
+    expect(await rows("halves")).toHaveLength(Number(line) - 1);
+    expect(Number(line)).toBeGreaterThan(100);
+    const tiny = await load("b.json.gz", gzipSync('{"_id":"a"}').subarray(0, 20), ["-c", "halves"]);
+    expect(tiny.stderr).toContain("b.json.gz: line 1, column ");
+  },
+);
 
 function hash(number: number): string {
   return createHash("sha256").update(String(number)).digest("hex");

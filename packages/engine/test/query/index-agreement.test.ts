@@ -21,9 +21,12 @@ test("answers with indexes equal those without, and those of the naive evaluator
   if (isFullSize) expect(tally.of(BUILDING)).toBeGreaterThan(0);
 });
 
-test("answers are the same while the store builds an index in the background", async () => {
-  const options = { seed: BASE_SEED, scripts: 1, asked: ASKED, isLarge: true };
-  const tally = await runScripts(options);
-  expect(tally.of("answered")).toBeGreaterThan((5 * ASKED) / 6);
-  expect(tally.of(BUILDING)).toBeGreaterThan(0);
-});
+test.runIf(isFullSize)(
+  "answers are the same while the store builds an index in the background",
+  async () => {
+    const options = { seed: BASE_SEED, scripts: 1, asked: ASKED, isLarge: true };
+    const tally = await runScripts(options);
+    expect(tally.of("answered")).toBeGreaterThan((5 * ASKED) / 6);
+    expect(tally.of(BUILDING)).toBeGreaterThan(0);
+  },
+);

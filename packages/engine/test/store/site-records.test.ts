@@ -1,6 +1,7 @@
 import type { UploadOperation } from "@bigpeer/protocol";
 import { PeerError, timeOfMs } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { MAINTENANCE_BATCH, UNAPPLIED_SITE_MS, UPLOADS_REMEMBERED } from "../../src/limits.ts";
 import { siteKey, unappliedKey } from "../../src/store/keys.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -140,7 +141,7 @@ test("[K64] a site without an applied upload is forgotten after a day, and its n
   expect(await answer(store, chain()(insert("e")), "bob")).toBe("applied");
 });
 
-test("[K64] sites are forgotten in bounded transactions", async () => {
+test.runIf(isFullSize)("[K64] sites are forgotten in bounded transactions", async () => {
   const { store, platform: host } = await openStore();
   const count = MAINTENANCE_BATCH / 2;
   const uploads = Array.from({ length: count }, (_, i) =>

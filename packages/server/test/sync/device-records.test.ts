@@ -110,7 +110,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("[W9] devices that connect together are one transaction", async () => {
+test.runIf(isFullSize)("[W9] devices that connect together are one transaction", async () => {
   const served = await serveSync();
   const before = await txnIdOf(served);
   const keys = Array.from({ length: 20 }, (_, i) => `pk-${i}`);
@@ -169,7 +169,7 @@ async function servedAgain(before: ServedSync, dataDir: string): Promise<ServedS
   return { ...(await serveSync({ dataDir })), apiKey, appId };
 }
 
-test("[W6] an app without devices gets no transaction", async () => {
+test.runIf(isFullSize)("[W6] an app without devices gets no transaction", async () => {
   const dataDir = temporaryFolder();
   const first = await serveSync({ dataDir });
   await first.execute("INSERT INTO cars DOCUMENTS ({ '_id': 1 })");
