@@ -93,23 +93,30 @@ export function* applyRounds(
   execution: MutationContext,
   at?: number,
 ): Steps<OperationOutcome[][]> {
-  const transaction = transactionOf(execution);
-  const { checker, run } = execution;
-  const apply = function* apply(): Steps<OperationOutcome[][]> {
-    const outcomes: OperationOutcome[][] = [];
-    for (const round of rounds) {
-      if (rounds.length > 1) run.budget.look();
-      outcomes.push(yield* transaction.applyInSteps(round));
-    }
-    checkStamps(transaction);
-    return outcomes;
-  };
+  const { checker } = execution;
   try {
-    if (checker === undefined) return yield* apply();
-    return yield* checker.applyChecked(transaction.view, rounds.flat(), apply);
+    if (checker === undefined) return yield* applyUnchecked(rounds, execution);
+    const { view } = transactionOf(execution);
+    return yield* checker.applyChecked(view, rounds.flat(), () =>
+      applyUnchecked(rounds, execution),
+    );
   } catch (error) {
     throw ofStatement(error, at);
   }
+}
+
+function* applyUnchecked(
+  rounds: readonly (readonly DocumentOperation[])[],
+  execution: MutationContext,
+): Steps<OperationOutcome[][]> {
+  const transaction = transactionOf(execution);
+  const outcomes: OperationOutcome[][] = [];
+  for (const round of rounds) {
+    if (rounds.length > 1) execution.run.budget.look();
+    outcomes.push(yield* transaction.applyInSteps(round));
+  }
+  checkStamps(transaction);
+  return outcomes;
 }
 
 const CONTENT_CODES: ReadonlySet<string> = new Set([
