@@ -87,7 +87,7 @@ test.for([...KINDS])("%s makes no hidden class for each request", async ([, kind
   const folder = temporaryFolder();
   const log = join(folder, "v8.log");
   const flags = ["--log-ic", `--logfile=${log}`, "--no-logfile-per-isolate"];
-  const served = await serveFolder(script, join(folder, "data"), [], {}, flags);
+  const served = await serveFolder({ ...script, flags }, join(folder, "data"));
   await fill(served);
   await Promise.all(Array.from({ length: CONNECTIONS }, (_, k) => ask(served, kind, k)));
   served.process.kill("SIGTERM");

@@ -4,6 +4,7 @@
 
 import {
   equalValues,
+  getField,
   type MutableObject,
   setField,
   type Types,
@@ -21,25 +22,13 @@ export function beforeImage(before: Shown | undefined, after: Shown | undefined)
   if (after === undefined) return imageOf(before.fields, [], isSameTypes ? undefined : types);
   const fields: MutableObject = {};
   const { fields: olds } = before;
-  const { fields: news } = after;
-  let kept = 0;
   for (const name in olds) {
     const old = olds[name] as Value;
-    const isKept = Object.hasOwn(news, name);
-    if (isKept) kept++;
-    if (!isKept || !equalValues(old, news[name])) setField(fields, name, old);
+    if (!equalValues(old, getField(after.fields, name))) setField(fields, name, old);
   }
-  return imageOf(fields, addedNames(olds, news, kept), isSameTypes ? undefined : types);
-}
-
-/** The names that are new; `kept` counts the others. */
-function addedNames(olds: ValueObject, news: ValueObject, kept: number): string[] {
-  let count = 0;
-  for (const _ in news) count++;
   const added: string[] = [];
-  if (count === kept) return added;
-  for (const name in news) if (!Object.hasOwn(olds, name)) added.push(name);
-  return added;
+  for (const name in after.fields) if (!Object.hasOwn(olds, name)) added.push(name);
+  return imageOf(fields, added, isSameTypes ? undefined : types);
 }
 
 function imageOf(fields: ValueObject, added: string[], types: Types | undefined): Before {

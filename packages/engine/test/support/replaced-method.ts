@@ -9,9 +9,12 @@ export function replace<T extends object, K extends keyof T>(
   make: (original: T[K]) => T[K],
 ): () => void {
   const original = target[name];
+  const isOwn = Object.hasOwn(target, name);
   target[name] = make(original);
   return () => {
-    target[name] = original;
+    // An inherited method would hide what another test puts in its place.
+    if (isOwn) target[name] = original;
+    else delete target[name];
   };
 }
 

@@ -44,6 +44,8 @@ const BESIDE_PACKAGES: InlineConfig = { plugins: [OWN_ADDRESSES, builtPackages()
 
 export interface Script {
   readonly path: string;
+  /** For Node; left out for none. */
+  readonly flags?: readonly string[];
   remove(): void;
 }
 

@@ -21,13 +21,8 @@ export class BigpeerProcess {
   stdout = "";
   stderr = "";
 
-  constructor(
-    script: Script,
-    words: readonly string[],
-    env: Record<string, string> = {},
-    flags: readonly string[] = [],
-  ) {
-    this.#process = spawn(process.execPath, [...flags, script.path, ...words], {
+  constructor(script: Script, words: readonly string[], env: Record<string, string> = {}) {
+    this.#process = spawn(process.execPath, [...(script.flags ?? []), script.path, ...words], {
       env: { ...ownEnvironment(), ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -18,19 +18,15 @@ export interface Served extends QuickstartContent {
   readonly process: BigpeerProcess;
 }
 
-/**
- * `words` are settings of the command line, `env` is what the process has beside its own, `flags` are
- * for Node.
- */
+/** `words` are settings of the command line, `env` is what the process has beside its own. */
 export async function serveFolder(
   script: Script,
   dataDir: string,
   words: readonly string[] = [],
   env: Record<string, string> = {},
-  flags: readonly string[] = [],
 ): Promise<Served> {
   const settings = ["--data-dir", dataDir, "--port", "0", ...words];
-  const process = new BigpeerProcess(script, settings, env, flags);
+  const process = new BigpeerProcess(script, settings, env);
   const url = await process.url();
   const text = readFileSync(join(dataDir, "quickstart.json"), "utf8");
   return { ...(JSON.parse(text) as QuickstartContent), url, process };

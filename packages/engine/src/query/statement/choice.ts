@@ -15,7 +15,7 @@ import { rowsForChoice } from "../plan/wish.ts";
 import type { Chooser, Execution } from "../run/execution.ts";
 import { OrderedRows } from "../run/ordered-rows.ts";
 import { compileRows, driveRows } from "../run/rows.ts";
-import { compileSorter, compileWindow, rowsWanted, type Sorter, type Window } from "../run/sort.ts";
+import { compileSorter, compileWindow, rowsWanted, type Window } from "../run/sort.ts";
 import { readsOfParts } from "../syntax/statement-walk.ts";
 import type { Expression, OrderTerm, Selection } from "../syntax/tree.ts";
 import { memorySize } from "../value/memory-size.ts";
@@ -87,12 +87,18 @@ export function* compileChoiceInSteps(selection: Selection, options: ChoiceOptio
     if (wanted === 0) return [];
     const keeper: Keeper = { slot, keep, run, wanted };
     const { access, isOrdered } = source.choose(execution);
-    const isSorted = sorter === undefined || isOrdered;
-    const kept = isSorted ? new FirstRows(keeper) : new SortedRows(keeper, sorter);
-    const reading = { access, wanted: isSorted ? wanted : Infinity };
-    const row = (found: Frame): boolean => kept.row(found);
+    const sorted =
+      sorter === undefined || isOrdered
+        ? undefined
+        : new OrderedRows<StoredDocument>(sorter, run.budget, wanted);
+    const first: StoredDocument[] = [];
+    const row = sorted === undefined ? keepFirst(keeper, first) : keepSorted(keeper, sorted);
+    const reading = { access, wanted: sorted === undefined ? wanted : Infinity };
     yield* driveRows({ source, reading }, execution, frame, { row, end: () => [] });
-    const found = yield* kept.found();
+    const found =
+      sorted === undefined
+        ? first
+        : Array.from(yield* sorted.inOrder(), (place) => sorted.rowAt(place));
     return found.slice(cut.offset, cut.offset + cut.limit);
   };
   const { reads, each } = chooserOf(selection, plan.source, hasLimit);
@@ -134,6 +140,8 @@ function chooserOf(
   return isOfAll ? { reads: [...others, name], each: undefined } : { reads: others, each: name };
 }
 
+type TakeRow = (frame: Frame) => boolean;
+
 interface Keeper {
   /** Slot of the document in a row. */
   readonly slot: number;
@@ -147,51 +155,24 @@ function sizeOf({ fields }: StoredDocument): number {
   return FRAME_BYTES + memorySize(fields);
 }
 
-/** The documents in the order in which they are found. */
-class FirstRows {
-  readonly #keeper: Keeper;
-  readonly #documents: StoredDocument[] = [];
-
-  constructor(keeper: Keeper) {
-    this.#keeper = keeper;
-  }
-
-  /** Whether more rows are wanted. */
-  row(frame: Frame): boolean {
-    const { slot, keep, run, wanted } = this.#keeper;
+/** Takes rows in the order in which they are found, while more are wanted. */
+function keepFirst({ slot, keep, run, wanted }: Keeper, first: StoredDocument[]): TakeRow {
+  return (frame) => {
     const document = keep(frame.slots[slot] as StoredDocument);
     run.budget.take(sizeOf(document));
-    return this.#documents.push(document) < wanted;
-  }
-
-  // oxlint-disable-next-line require-yield -- they are in order already
-  *found(): Steps<readonly StoredDocument[]> {
-    return this.#documents;
-  }
+    return first.push(document) < wanted;
+  };
 }
 
-/** The documents in the order of a sorter. */
-class SortedRows {
-  readonly #keeper: Keeper;
-  readonly #documents: OrderedRows<StoredDocument>;
-
-  constructor(keeper: Keeper, sorter: Sorter) {
-    this.#keeper = keeper;
-    this.#documents = new OrderedRows(sorter, keeper.run.budget, keeper.wanted);
-  }
-
-  row(frame: Frame): boolean {
-    const { slot, keep } = this.#keeper;
-    const keys = this.#documents.keysOf(frame);
+/** Takes all rows, in the order of a sorter. */
+function keepSorted({ slot, keep }: Keeper, sorted: OrderedRows<StoredDocument>): TakeRow {
+  return (frame) => {
+    const keys = sorted.keysOf(frame);
     if (keys === undefined) return true;
     const document = keep(frame.slots[slot] as StoredDocument);
-    this.#documents.keep(keys, document, sizeOf(document));
+    sorted.keep(keys, document, sizeOf(document));
     return true;
-  }
-
-  *found(): Steps<readonly StoredDocument[]> {
-    return Array.from(yield* this.#documents.inOrder(), (place) => this.#documents.rowAt(place));
-  }
+  };
 }
 
 function compileCount(plan: RowsPlan, slots: Slots): Choice["count"] {
