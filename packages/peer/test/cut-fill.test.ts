@@ -80,7 +80,7 @@ test.runIf(isFullSize)(
     const subscription = first.sync.registerSubscription(ALL);
     const before = new SentCount(proxy, (count) => {
       if (count < COUNT / 2) return;
-      // Nobody answers from now on.
+      // The proxy leads to an address without a server.
       proxy.moveTo(NOBODY);
       proxy.cutAll();
     });

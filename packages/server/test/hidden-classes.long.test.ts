@@ -17,8 +17,8 @@ import { RawConnection } from "./support/raw-connection.ts";
 import { callBytes, callOnce, type Served, serveFolder } from "./support/served-folder.ts";
 import { OPERATION_PATHS } from "./support/valid-call.ts";
 
+/** Each is for a document of its own, so that each delete has one to delete. */
 const REQUESTS = 1_500;
-const DOCUMENTS = 500;
 const CONNECTIONS = 8;
 
 /** Hidden classes at one place of the code that are too many: most requests have one of their own. */
@@ -30,7 +30,7 @@ interface Kind {
 }
 
 function idOf(i: number): string {
-  return `car-${i % DOCUMENTS}`;
+  return `car-${i}`;
 }
 
 function command(of: (i: number) => ValueObject): Kind {
@@ -92,7 +92,10 @@ test.for([...KINDS])("%s makes no hidden class for each request", async ([, kind
   await Promise.all(Array.from({ length: CONNECTIONS }, (_, k) => ask(served, kind, k)));
   served.process.kill("SIGTERM");
   expect((await served.process.ended).code).toBe(0);
-  expect(placesOf(readFileSync(log, "latin1"))).toEqual([]);
+  const events = readFileSync(log, "latin1");
+  // Not vacuous: V8 logged its slow reads.
+  expect(events).toContain("\nLoadIC,");
+  expect(placesOf(events)).toEqual([]);
 });
 
 test("a place with a hidden class for each object is found", () => {
@@ -101,7 +104,7 @@ test("a place with a hidden class for each object is found", () => {
 });
 
 async function fill(served: Served): Promise<void> {
-  const cars = Array.from({ length: DOCUMENTS }, (_, i) => ({
+  const cars = Array.from({ length: REQUESTS }, (_, i) => ({
     _id: idOf(i),
     n: 0,
     color: "green",
